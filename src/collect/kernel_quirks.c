@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/kernel_quirks.h"
 
+#include <bpf/btf.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,11 +31,27 @@ static const struct {
 	unsigned int last_patch; /* this patch level and all before it */
 	struct kernel_quirk quirk;
 } table[] = {
-	{5, 19, UINT_MAX, {"5.19", USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
-	{6, 0, UINT_MAX, {"6.0", USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
-	{6, 1, 35, {"6.1 to 6.1.35", USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
-	{6, 2, UINT_MAX, {"6.2", USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
-	{6, 3, 9, {"6.3 to 6.3.9", USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
+	{5, 19, UINT_MAX, {false, "5.19", USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
+	{6, 0, UINT_MAX, {false, "6.0", USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
+	{6, 1, 35, {false, "6.1 to 6.1.35", USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
+	{6, 2, UINT_MAX, {false, "6.2", USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
+	{6, 3, 9, {false, "6.3 to 6.3.9", USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
+};
+
+/*
+ * bpf_ringbuf_reserve() takes a spinlock_t, which is a sleeping lock on PREEMPT_RT. The
+ * sampler calls it in a timer interrupt, where a sleep is fatal, and works with no other
+ * kind of ring. Fixed by commit 8b62645b09f8 ("bpf: Use raw_spinlock_t in ringbuf") in
+ * 6.12, 6.11.6, 6.6.84 and 6.1.115. Distributions have the fix in other versions, too.
+ */
+static const struct kernel_quirk sleeping_ring = {
+	.is_refused = true,
+	.versions = "PREEMPT_RT before 6.12",
+	.reason = "writing to a BPF ring buffer in a timer interrupt can crash this "
+		  "PREEMPT_RT kernel (its lock sleeps; fixed in 6.1.115, 6.6.84, 6.11.6 "
+		  "and 6.12), so lineburn does not record",
+	.remedy = "boot a kernel with the fix (6.1.115 or a later 6.1, 6.6.84 or a later "
+		  "6.6, or 6.12 and newer), or one without PREEMPT_RT",
 };
 
 static const struct kernel_quirk unreadable = {
@@ -158,6 +175,41 @@ const struct kernel_quirk *kernel_quirk_find(const char *release, const char *ve
 	return NULL;
 }
 
+/* Returns the type of a member, without typedefs; NULL if there is no such member. */
+static const struct btf_type *find_member(const struct btf *btf, const char *struct_name,
+					  const char *name)
+{
+	int id = btf__find_by_name_kind(btf, struct_name, BTF_KIND_STRUCT);
+	const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(btf, (__u32)id);
+
+	for (int i = 0; type && i < btf_vlen(type); i++) {
+		const struct btf_member *m = &btf_members(type)[i];
+
+		if (!strcmp(btf__name_by_offset(btf, m->name_off), name))
+			return btf__type_by_id(btf,
+					       (__u32)btf__resolve_type(btf, m->type));
+	}
+	return NULL;
+}
+
+/* On PREEMPT_RT: is the lock of a ring buffer a spinlock_t? */
+static bool ring_sleeps(const char *root)
+{
+	const struct btf_type *lock;
+	char path[PATH_MAX];
+	struct btf *btf;
+	bool sleeps;
+
+	snprintf(path, sizeof(path), "%s/sys/kernel/btf/vmlinux", root);
+	btf = btf__parse_raw(path);
+	if (!btf)
+		return true;
+	lock = find_member(btf, "bpf_ringbuf", "spinlock");
+	sleeps = !lock || !strcmp(btf__name_by_offset(btf, lock->name_off), "spinlock");
+	btf__free(btf);
+	return sleeps;
+}
+
 /* Reads a file into @buf, cut and terminated; "" when it cannot be read. */
 static void read_text(const char *root, const char *path, char *buf, size_t size)
 {
@@ -205,5 +257,7 @@ const struct kernel_quirk *kernel_quirk_find_running(const char *root)
 	char release[KERNEL_RELEASE_BYTES], version[KERNEL_VERSION_BYTES];
 
 	kernel_texts_read(root, release, version);
+	if (strstr(version, "PREEMPT_RT") && ring_sleeps(root))
+		return &sleeping_ring;
 	return kernel_quirk_find(release, version);
 }

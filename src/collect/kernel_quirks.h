@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Kernels on which a bug lets the sampler hang the host, and the safe choice for each.
- * The only place that checks version numbers; everything else tests for features.
+ * Kernels on which a bug lets the sampler hang or crash the host, and the safe choice for
+ * each. The only place that checks version numbers; everything else tests for features.
  */
 #ifndef LB_COLLECT_KERNEL_QUIRKS_H
 #define LB_COLLECT_KERNEL_QUIRKS_H
 
 #include <stdbool.h>
 
-/*
- * On such a kernel the sampler never reads user memory in the interrupt: only leaves.
- */
 struct kernel_quirk {
+	/*
+	 * Nothing is recorded. Otherwise the sampler never reads user memory in the
+	 * interrupt: only leaves.
+	 */
+	bool is_refused;
 	const char *versions; /* for messages: "5.19 to 6.1.35" */
 	const char *reason; /* a sentence: what is wrong, what lineburn does about it */
 	const char *remedy; /* a sentence */
@@ -42,16 +44,17 @@ bool kernel_level_find(const char *release, const char *version,
 		       struct kernel_level *ret);
 
 /**
- * Finds the quirk of a kernel. An unknown patch level in an affected series counts as
- * affected, and so does an unreadable version. Arguments as above.
+ * Finds the quirk of a kernel by its version. An unknown patch level in an affected
+ * series counts as affected, and so does an unreadable version. Arguments as above.
  * Return: the quirk, or NULL when there is none.
  */
 const struct kernel_quirk *kernel_quirk_find(const char *release, const char *version);
 
 /**
- * The same for the running kernel.
+ * The same for the running kernel. On PREEMPT_RT it also reads the kernel's types, which
+ * show a fix in whatever version has it; there unreadable types count as affected.
  *
- * @root  prefix of the paths in /proc: "" for this system, a folder for tests
+ * @root  prefix of the paths in /proc and /sys: "" for this system, a folder for tests
  */
 const struct kernel_quirk *kernel_quirk_find_running(const char *root);
 

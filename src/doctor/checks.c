@@ -358,7 +358,7 @@ static bool kernel_before(const struct machine *m, unsigned int major, unsigned 
 
 static void check_kernel(const struct machine *m, struct check *c)
 {
-	const struct kernel_quirk *quirk = kernel_quirk_find(m->release, m->version);
+	const struct kernel_quirk *quirk = kernel_quirk_find_running(m->root);
 	const char *release = m->release[0] ? m->release : "unknown";
 	char level[48] = "";
 
@@ -370,7 +370,8 @@ static void check_kernel(const struct machine *m, struct check *c)
 		trouble(c, CHECK_FAIL, "boot Linux %u.%u or newer", MIN_MAJOR, MIN_MINOR);
 	} else if (quirk) {
 		found(c, "%.64s%s: %s", release, level, quirk->reason);
-		trouble(c, CHECK_WARN, "%s", quirk->remedy);
+		trouble(c, quirk->is_refused ? CHECK_FAIL : CHECK_WARN, "%s",
+			quirk->remedy);
 	} else {
 		found(c, "%.64s%s: no known problem", release, level);
 	}

@@ -173,14 +173,21 @@ static int fork_command(struct intake *in, struct error *err)
 
 /* ---- opening ---- */
 
-/* Returns false and sets a note if walking user stacks could hang the host. */
-static bool may_walk_user(struct intake *in)
+/*
+ * Fails if sampling could crash the host. Sets a note if walking user stacks could hang
+ * it.
+ */
+static int heed_quirk(struct intake *in, struct error *err)
 {
 	const struct kernel_quirk *quirk = kernel_quirk_find_running("");
 
-	if (quirk)
-		in->user_walk_note = quirk->reason;
-	return !quirk;
+	if (!quirk)
+		return 0;
+	if (quirk->is_refused)
+		return error_set_exit(err, EXIT_SYSTEM, -EOPNOTSUPP, "%s; %s",
+				      quirk->reason, quirk->remedy);
+	in->user_walk_note = quirk->reason;
+	return 0;
 }
 
 static int open_sampler(struct intake *in, struct error *err)
@@ -193,7 +200,7 @@ static int open_sampler(struct intake *in, struct error *err)
 		.whole_machine = !target_follows_processes(&o->target),
 		.keep_tid = o->keep_tid,
 		.kernel_stacks = !o->no_kernel_stack,
-		.walk_user = may_walk_user(in),
+		.walk_user = !in->user_walk_note,
 		.max_frames = o->max_frames,
 		.launched_tgid = in->launch ? (uint32_t)in->launch->pid : 0,
 	};
@@ -246,9 +253,11 @@ static int open_processes(struct intake *in, struct strpool *names, struct error
 int intake_init(struct intake *in, const struct sampling *config, struct strpool *names,
 		struct error *err)
 {
-	int rc = worker_new(NULL, &in->worker, err);
+	int rc = heed_quirk(in, err);
 
 	in->config = config;
+	if (!rc)
+		rc = worker_new(NULL, &in->worker, err);
 	/*
 	 * First, because the command must not inherit the blocked signals and raised
 	 * limits that follow.

@@ -138,6 +138,10 @@ MUTANTS = [
      "src/collect/sampler.c", "unit collect/sampler",
      "\tif (bpf_map_update_elem(bpf_map__fd(s->skel->maps.counts), &old,\n"
      "\t\t\t\t&s->slots[old].counts_fd, BPF_ANY))\n\t\treturn -errno;\n", ""),
+    ("sleeping-ring-admitted", "a ring buffer whose lock sleeps is used",
+     "src/collect/kernel_quirks.c", "unit collect/kernel_quirks",
+     "sleeps = !lock || !strcmp(btf__name_by_offset(btf, lock->name_off), \"spinlock\");",
+     "sleeps = !lock;"),
     ("kernel-filter-inverted", "the chosen processes are not sampled, all others are",
      "bpf/filter.h", "unit collect/sampler",
      "\tis_chosen = lb_judge();\n", "\tis_chosen = !lb_judge();\n"),

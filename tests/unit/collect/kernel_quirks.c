@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include <bpf/btf.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -195,7 +196,7 @@ static void sentences_are_there(void **state)
 	assert_string_equal(quirk->versions, "6.2");
 }
 
-static void put(const char *root, const char *path, const char *text)
+static void put_bytes(const char *root, const char *path, const void *bytes, size_t size)
 {
 	_cleanup_close_ int fd = -1;
 	char full[256];
@@ -203,21 +204,34 @@ static void put(const char *root, const char *path, const char *text)
 	snprintf(full, sizeof(full), "%s%s", root, path);
 	fd = open(full, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	assert_int_equal(write(fd, bytes, size), size);
 }
 
-static void the_running_kernel_is_read_from_proc(void **state)
+static void put(const char *root, const char *path, const char *text)
 {
-	char root[SCRATCH_BYTES], path[256];
-	static const char *const folders[] = {"/proc", "/proc/sys", "/proc/sys/kernel"};
+	put_bytes(root, path, text, strlen(text));
+}
 
-	(void)state;
-	scratch_make(root, 0700);
-	assert_string_equal(kernel_quirk_find_running(root)->versions, "unknown");
+static void make_folders(const char *root)
+{
+	static const char *const folders[] = {"/proc", "/proc/sys",   "/proc/sys/kernel",
+					      "/sys",  "/sys/kernel", "/sys/kernel/btf"};
+	char path[256];
+
 	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
 		snprintf(path, sizeof(path), "%s%s", root, folders[i]);
 		assert_int_equal(mkdir(path, 0700), 0);
 	}
+}
+
+static void the_running_kernel_is_read_from_proc(void **state)
+{
+	char root[SCRATCH_BYTES];
+
+	(void)state;
+	scratch_make(root, 0700);
+	assert_string_equal(kernel_quirk_find_running(root)->versions, "unknown");
+	make_folders(root);
 	put(root, "/proc/sys/kernel/osrelease", "6.1.0-1033-oem\n");
 	assert_string_equal(kernel_quirk_find_running(root)->versions, "6.1 to 6.1.35");
 	put(root, "/proc/version", "Linux version 6.1.0-1033-oem (gcc) #33-Ubuntu SMP\n");
@@ -225,6 +239,81 @@ static void the_running_kernel_is_read_from_proc(void **state)
 	put(root, "/proc/version_signature", "Ubuntu 6.1.0-1033.33-oem 6.1.57\n");
 	assert_null(kernel_quirk_find_running(root));
 
+	scratch_remove(root);
+}
+
+/*
+ * Writes the types of a kernel. On PREEMPT_RT a spinlock has an rt_mutex_base; a raw one
+ * is the same as elsewhere. @lock is the type of the ring buffer's lock; NULL: there is
+ * no such member.
+ */
+static void put_types(const char *root, const char *lock)
+{
+	struct btf *btf = btf__new_empty();
+	int ints = btf__add_int(btf, "int", 4, BTF_INT_SIGNED);
+	int type, typedef_id;
+	const void *raw;
+	uint32_t size;
+	char name[64];
+
+	type = btf__add_struct(btf, lock ? lock : "none", 4);
+	assert_int_equal(btf__add_field(btf, "lock", ints, 0, 0), 0);
+	snprintf(name, sizeof(name), "%s_t", lock ? lock : "none");
+	typedef_id = btf__add_typedef(btf, name, type);
+	assert_true(btf__add_struct(btf, "bpf_ringbuf", 8) > 0);
+	assert_int_equal(btf__add_field(btf, "mask", ints, 0, 0), 0);
+	if (lock)
+		assert_int_equal(btf__add_field(btf, "spinlock", typedef_id, 32, 0), 0);
+	raw = btf__raw_data(btf, &size);
+	assert_non_null(raw);
+	put_bytes(root, "/sys/kernel/btf/vmlinux", raw, size);
+	btf__free(btf);
+}
+
+/* Types show whether a kernel has the fix, whatever its version. */
+static void ring_buffers_that_sleep_are_refused(void **state)
+{
+	static const struct {
+		const char *version, *lock; /* lock "": no types */
+		bool is_refused;
+	} kernels[] = {
+		{"#1 SMP PREEMPT_RT Debian 6.1.112-1", "spinlock", true},
+		{"#1 SMP PREEMPT_RT Debian 6.1.176-1", "raw_spinlock", false},
+		{"#1 SMP PREEMPT_RT Debian 6.1.176-1", "spinlock", true},
+		/* A distribution's own backport, and newer kernels. */
+		{"#1 SMP PREEMPT_RT", "raw_spinlock", false},
+		{"#1 SMP PREEMPT_RT", "rqspinlock", false},
+		{"#1 SMP PREEMPT_RT", NULL, true},
+		{"#1 SMP PREEMPT_RT", "", true},
+		/* Without PREEMPT_RT no spinlock sleeps. */
+		{"#1 SMP PREEMPT_DYNAMIC", "spinlock", false},
+		{"#1 SMP PREEMPT", "", false},
+	};
+	char root[SCRATCH_BYTES], types[128];
+
+	(void)state;
+	scratch_make(root, 0700);
+	make_folders(root);
+	put(root, "/proc/sys/kernel/osrelease", "5.14.0-427.el9.x86_64+rt\n");
+	snprintf(types, sizeof(types), "%s/sys/kernel/btf/vmlinux", root);
+	for (size_t i = 0; i < ARRAY_SIZE(kernels); i++) {
+		const struct kernel_quirk *quirk;
+
+		put(root, "/proc/version", kernels[i].version);
+		unlink(types);
+		if (!kernels[i].lock || *kernels[i].lock)
+			put_types(root, kernels[i].lock);
+		quirk = kernel_quirk_find_running(root);
+		if ((quirk && quirk->is_refused) != kernels[i].is_refused)
+			fail_msg("kernel %zu: %s", i, quirk ? quirk->reason : "no quirk");
+	}
+	/* It is worse than a cut stack. */
+	put(root, "/proc/sys/kernel/osrelease", "6.1.27-rt1\n");
+	put(root, "/proc/version", "#1 SMP PREEMPT_RT");
+	put_types(root, "spinlock");
+	assert_true(kernel_quirk_find_running(root)->is_refused);
+	put_types(root, "raw_spinlock");
+	assert_false(kernel_quirk_find_running(root)->is_refused);
 	scratch_remove(root);
 }
 
@@ -251,6 +340,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_version_counts_as_bad),
 		cmocka_unit_test(sentences_are_there),
 		cmocka_unit_test(the_running_kernel_is_read_from_proc),
+		cmocka_unit_test(ring_buffers_that_sleep_are_refused),
 		cmocka_unit_test(this_kernel_is_read),
 	};
 

@@ -214,6 +214,8 @@ static const struct {
 	{"kernel-old", "memlock", CHECK_OK, "may be raised", ""},
 	{"kernel-5.10", "kernel", CHECK_OK, "no known problem", ""},
 	{"kernel-quirk", "kernel", CHECK_WARN, "(6.1.27): reading user memory", "6.1.36"},
+	{"kernel-rt", "kernel", CHECK_FAIL, "(6.1.112): writing to a BPF ring",
+	 "6.1.115"},
 	{"kernel-ubuntu", "kernel", CHECK_OK, "(6.1.57)", ""},
 	{"jit-off", "bpf_jit", CHECK_WARN, "interpreted", "bpf_jit_enable=1"},
 	{"jit-hidden", "bpf_jit", CHECK_OK, "not visible", ""},

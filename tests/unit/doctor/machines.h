@@ -272,6 +272,11 @@ static const struct machine_part {
 		 "Debian 12.2.0-14+deb12u1) 12.2.0, GNU ld (GNU Binutils for Debian) 2.4"
 		 "0) #1 SMP PREEMPT_DYNAMIC Debian 6.1.27-1 (2023-05-08)\n")},
 	{"kernel-quirk", "/proc/sys/kernel/osrelease", FILE_OF("6.1.0-9-amd64\n")},
+	{"kernel-rt", "/proc/version",
+	 FILE_OF("Linux version 6.1.0-26-rt-amd64 (debian-kernel@lists.debian.org) (gcc-"
+		 "12 (Debian 12.2.0-14) 12.2.0, GNU ld (GNU Binutils for Debian) 2.40) #"
+		 "1 SMP PREEMPT_RT Debian 6.1.112-1 (2024-09-30)\n")},
+	{"kernel-rt", "/proc/sys/kernel/osrelease", FILE_OF("6.1.0-26-rt-amd64\n")},
 	{"kernel-ubuntu", "/proc/version",
 	 FILE_OF("Linux version 6.1.0-1033-oem (buildd@lcy02) (gcc) #33-Ubuntu SMP\n")},
 	{"kernel-ubuntu", "/proc/version_signature",
