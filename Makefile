@@ -50,7 +50,7 @@ CFLAGS    += $(if $(or $(DEBUG),$(SAN)),,-D_FORTIFY_SOURCE=2) -fstack-protector-
 LDFLAGS   += -pie -Wl,-z,relro,-z,now $(if $(SAN),-fsanitize=$(SAN))
 LDLIBS    += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -liberty -ldl -lm -pthread
 
-BPF_CFLAGS := -g -O2 -target bpf -mcpu=v2 -D__TARGET_ARCH_$(patsubst x86_64,x86,$(ARCH)) \
+BPF_CFLAGS := -g -O2 -target bpf -mcpu=v2 -fstack-usage -D__TARGET_ARCH_$(patsubst x86_64,x86,$(ARCH)) \
 	      -Iinclude -Ivmlinux/$(ARCH) -Ibpf -Wall -Wextra -Wno-unused-parameter
 
 PROTOS    := $(wildcard src/profile/*.proto)
@@ -120,9 +120,10 @@ $(GEN)/%.pb-c.c: src/profile/%.proto
 	@mkdir -p $(@D)
 	$(call say,PROTO,$@)$(PROTOC_C) --proto_path=src/profile --c_out=$(GEN) $<
 
-build/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h bpf/*/*.h include/*.h) $(wildcard vmlinux/$(ARCH)/*.h)
+# bpf-stack.py: an older kernel may refuse call chains that the kernel here accepts.
+build/bpf/%.bpf.o: bpf/%.bpf.c tools/bpf-stack.py $(wildcard bpf/*.h bpf/*/*.h include/*.h) $(wildcard vmlinux/$(ARCH)/*.h)
 	@mkdir -p $(@D)
-	$(call say,BPF,$@)$(CLANG) $(BPF_CFLAGS) -c -o $@ $<
+	$(call say,BPF,$@)$(CLANG) $(BPF_CFLAGS) -c -o $@ $< && tools/bpf-stack.py $(if $(V),-v) $@ || { rm -f $@; exit 1; }
 
 $(GEN)/%.skel.h: build/bpf/%.bpf.o
 	@mkdir -p $(@D)

@@ -550,8 +550,7 @@ __noinline __u64 lb_is_chosen_timed(__u64 tid)
 /*
  * Inline, so that most ticks need no call: on machines with mitigations each return is
  * mispredicted. The call chain from lb_sample() through lb_is_chosen_timed() and
- * lb_judge_anew() to lb_cgroup_up() uses 480 of 512 bytes of stack, counted as in
- * unwind.h.
+ * lb_judge_anew() to lb_cgroup_up() needs nearly all of the stack (unwind.h).
  *
  * @task  the current one
  * @tid  of it; not 0

@@ -7,7 +7,8 @@
  * A walk is a state machine. Its step is a global function, which the verifier checks
  * once regardless of the number of calls, and so are the loops around it. That avoids
  * tail calls and bpf_loop, and works on Linux 5.10. There all functions of a call chain
- * share 512 bytes of stack, each rounded up to 32, and this chain uses 480.
+ * share 512 bytes of stack, of which this chain needs nearly all. The build fails if a
+ * chain needs more (tools/bpf-stack.py).
  */
 #ifndef LB_BPF_UNWIND_H
 #define LB_BPF_UNWIND_H

@@ -144,17 +144,20 @@ check_headers() {
 		xargs -P "$(nproc)" -I HEADER gcc $cflags -fsyntax-only -x c HEADER 2>&1 || echo "see above")"
 }
 
-# ---- BPF compiles for the other architecture, too ----
+# ---- BPF compiles for the other architecture, too, and older kernels have stack for it ----
 
 check_bpf() {
 	clang=$(for name in "${CLANG:-clang-14}" clang-19 clang; do command -v "$name"; done | head -n 1)
+	object=$(mktemp -d)/program.o
 	for arch in x86:x86_64 arm64:arm64; do
 		result "BPF compiles for ${arch#*:}" "$(for source in bpf/*.bpf.c; do
 			"$clang" -g -O2 -target bpf -mcpu=v2 "-D__TARGET_ARCH_${arch%:*}" -Iinclude \
 				"-Ivmlinux/${arch#*:}" -Ibpf -Wall -Wextra -Wno-unused-parameter -Werror \
-				-c -o /dev/null "$source" 2>&1 || echo "see above"
+				-fstack-usage -c -o "$object" "$source" 2>&1 &&
+				tools/bpf-stack.py "$object" 2>&1 || echo "see above"
 		done)"
 	done
+	rm -r "$(dirname "$object")"
 }
 
 # ---- sizes: a file that grows too large should be split (functions: .clang-tidy) ----

@@ -137,6 +137,41 @@ ends_with "lint refuses an unknown check" 2 "$top/tools/lint.sh" nonsense
 ends_with "setup refuses an unknown list" 2 "$top/tools/setup.sh" nonsense
 ends_with "try-debian refuses an unknown release" 2 "$top/tools/try-debian.sh" potato
 
+# A chain of three functions: two of 192 bytes, the middle one static or not, and one of THIRD bytes.
+cat >"$work/chain.c" <<'BPF'
+#define FUNCTION __attribute__((noinline)) int
+FUNCTION third(int x)
+{
+	char room[THIRD];
+	asm volatile("" : : "r"(room), "r"(x) : "memory");
+	return x;
+}
+KIND FUNCTION second(int x)
+{
+	char room[192];
+	asm volatile("" : : "r"(room), "r"(x) : "memory");
+	return third(x);
+}
+__attribute__((section("perf_event"))) int first(int x)
+{
+	char room[192];
+	asm volatile("" : : "r"(room), "r"(x) : "memory");
+	return second(x);
+}
+BPF
+clang=$(for name in clang-14 clang-19 clang; do command -v "$name"; done | head -n 1)
+# chain STATUS THIRD KIND: compiles it; the stack of its functions must be judged with STATUS
+chain() {
+	"$clang" -O2 -target bpf -mcpu=v2 "-DTHIRD=$2" "-DKIND=$3" -fstack-usage -c -o "$work/chain.o" "$work/chain.c" &&
+		ends_with "a BPF call chain with ${3:-global} functions and $((2 * 192 + $2)) bytes" "$1" "$top/tools/bpf-stack.py" -v "$work/chain.o"
+}
+for kind in '' static; do
+	chain 0 128 "$kind"
+	holds "its stack is added up" grep -qx '512 bytes of stack: first > second > third' "$work/out"
+	chain 1 129 "$kind"
+	holds "one byte more is 32 bytes more" grep -q 'refuse first > second > third: .* 544 bytes' "$work/out"
+done
+
 # On other systems than Debian 12 and 13: one sentence that names the packages, and exit status 3.
 mkdir -p "$work/else/tools"
 cp "$top/tools/as-root.sh" "$work/else/tools/"
