@@ -567,6 +567,19 @@ static void check_bpf(const struct machine *m, struct check *c)
 			"SystemCallFilter= of a service forbids it");
 }
 
+static void check_callers(const struct machine *m, struct check *c)
+{
+	if (!m->probes->is_arm64) {
+		found(c, "found by unwind tables; by frame pointers where code has none");
+		return;
+	}
+	found(c, "found by frame pointers alone on arm64: where code keeps none, as in "
+		 "functions that call nothing, they are wrong or missing");
+	trouble(c, CHECK_WARN,
+		"build programs with -fno-omit-frame-pointer "
+		"-mno-omit-leaf-frame-pointer");
+}
+
 /* A uprobe with a cookie copies the code that JITs register (jit_probe.h). */
 static void check_uprobe(const struct machine *m, struct check *c)
 {
@@ -779,6 +792,7 @@ void doctor_examine(const char *root, const struct doctor_probes *probes,
 		{"sample_rate", check_sample_rate},
 		{"bpf", check_bpf},
 		{"bpf_jit", check_jit},
+		{"callers", check_callers},
 		{"uprobe", check_uprobe},
 		{"memlock", check_memlock},
 		{"kallsyms", check_kallsyms},

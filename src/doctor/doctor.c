@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -96,6 +97,7 @@ static int try_cookie(void)
 void doctor_probe(struct doctor_probes *ret)
 {
 	struct rlimit limit = {.rlim_cur = 0};
+	struct utsname names;
 
 	ret->perf_errno = try_perf_event();
 	ret->bpf_errno = try_bpf();
@@ -105,6 +107,7 @@ void doctor_probe(struct doctor_probes *ret)
 	ret->memlock_bytes = limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX
 							     : limit.rlim_cur;
 	ret->debuginfod_urls = getenv("DEBUGINFOD_URLS");
+	ret->is_arm64 = !uname(&names) && !strcmp(names.machine, "aarch64");
 }
 
 /* ---- printing ---- */

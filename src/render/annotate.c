@@ -96,6 +96,17 @@ static void print_callees(const struct listing *l, const struct attribution_line
 	}
 }
 
+/* Is a function of the kernel among the callees that are printed? */
+static bool has_kernel_callee(const struct listing *l,
+			      const struct attribution_line *line)
+{
+	for (size_t i = 0; i < line->nr_callees; i++)
+		if (render_is_kernel(line->callees[i].object) &&
+		    listing_shows(l, &line->callees[i].self))
+			return true;
+	return false;
+}
+
 static bool is_marked(const struct attribution_line *line, const char *text)
 {
 	return line && line->no_code && !(text && is_blank(text));
@@ -373,8 +384,13 @@ int render_annotate(const struct render_input *in, const struct render_options *
 	if (in->machine_code)
 		return render_asm(in, opts, out);
 	for (size_t i = 0; i < a->nr_files; i++)
-		for (size_t j = 0; j < a->files[i].nr_lines; j++)
-			listing_heat(&l, share_of(a, &a->files[i].lines[j].self));
+		for (size_t j = 0; j < a->files[i].nr_lines; j++) {
+			const struct attribution_line *line = &a->files[i].lines[j];
+
+			listing_heat(&l, share_of(a, &line->self));
+			l.shows_kernel |= render_has_file(opts, a->files[i].path) &&
+					  has_kernel_callee(&l, line);
+		}
 	nr_wanted = count_wanted(&l);
 
 	render_head(&l);
@@ -387,6 +403,7 @@ int render_annotate(const struct render_input *in, const struct render_options *
 		print_no_such_file(&l);
 	} else if (a->all.samples || a->all.cpu_ns) {
 		print_functions_instead(&l);
+		l.shows_kernel = functions_show_kernel(&l);
 	}
 	render_misses(&l);
 	return render_finish(out);

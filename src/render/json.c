@@ -226,6 +226,24 @@ static void set_budget(struct json_builder *b, json_t *root, const struct profil
 	json_set(b, root, "budget", budget);
 }
 
+/* Returns the member "limits". The functions are listed except with groups. */
+static json_t *limits_value(struct json_builder *b, const struct render_input *in)
+{
+	const struct attribution *a = in->attribution;
+	json_t *limits = json_array();
+	bool shows_kernel = false;
+
+	for (size_t i = 0; i < a->nr_functions && !in->groups && !shows_kernel; i++)
+		shows_kernel = render_is_kernel(a->functions[i].object);
+	for (int i = 0; i < NR_RENDER_LIMITS; i++) {
+		const char *text = render_limit(in, (enum render_limit)i, shows_kernel);
+
+		if (text)
+			json_add(b, limits, json_string(text));
+	}
+	return limits;
+}
+
 /** Sets the last members: "functions", "cost", "processes" (for groups only "cost"). */
 static void json_set_rest(struct json_builder *b, json_t *root,
 			  const struct render_input *in)
@@ -244,6 +262,7 @@ static void json_set_rest(struct json_builder *b, json_t *root,
 	for (size_t i = 0; i < extra->nr_warnings; i++)
 		json_add(b, warnings, json_text(extra->warnings[i]));
 	json_set(b, root, "warnings", warnings);
+	json_set(b, root, "limits", limits_value(b, in));
 }
 
 static json_t *callees_value(struct json_builder *b, const struct attribution_line *l)

@@ -14,6 +14,7 @@ struct listing {
 	FILE *out;
 	double hottest; /* the share that gets the hottest colour, 0..1 */
 	int digits; /* of line numbers or addresses */
+	bool shows_kernel; /* functions of the kernel are listed */
 };
 
 /** Returns the share of the whole profile, 0..1. */
@@ -93,6 +94,9 @@ void groups_table(struct listing *l);
 
 /** Prints the tree and what was cut off. in->call_tree must not be NULL. */
 void call_tree_print(const struct listing *l);
+
+/** Does functions_table() list functions of the kernel? */
+bool functions_show_kernel(const struct listing *l);
 
 /** Prints the closing lines: misses, losses, warnings, each with its remedy. */
 void render_misses(const struct listing *l);

@@ -225,6 +225,40 @@ static void print_losses(struct section *section, const struct attribution *a,
 	}
 }
 
+static bool is_of_arm64(const struct profile_extra *extra)
+{
+	return extra->present && !strcmp(extra->arch, "aarch64");
+}
+
+bool render_is_kernel(const char *object)
+{
+	return !strcmp(object, CALL_TREE_KERNEL);
+}
+
+const char *render_limit(const struct render_input *in, enum render_limit limit,
+			 bool shows_kernel)
+{
+	const struct profile_extra *extra = &in->profile->extra;
+
+	switch (limit) {
+	case RENDER_LIMIT_ARM64:
+		if (!is_of_arm64(extra))
+			return NULL;
+		return "On arm64 lineburn finds callers by frame pointers alone: the "
+		       "direct caller of a function that calls nothing is often missing.";
+	case RENDER_LIMIT_CLOCK:
+		/* The clocks of other tools may be non-maskable interrupts. */
+		if (!shows_kernel || !extra->present || !counts_samples(in->attribution))
+			return NULL;
+		return "The clock cannot sample kernel code that runs with interrupts "
+		       "off: its samples are counted in the function that enables them "
+		       "again.";
+	case NR_RENDER_LIMITS:
+		break;
+	}
+	return NULL;
+}
+
 /* By enum lb_stack_status; NULL: the stack is complete. */
 static const char *const incomplete_texts[] = {
 	[LB_STACK_COMPLETE] = NULL,
@@ -282,20 +316,36 @@ static const char *const incomplete_texts[] = {
 };
 _Static_assert(ARRAY_SIZE(incomplete_texts) == LB_NR_STACK_STATUS, "one row per status");
 
+/* On arm64 an unwind table would not help. */
+static const char *incomplete_text(const struct profile_extra *extra, size_t status)
+{
+	if (is_of_arm64(extra) && status == LB_STACK_GUESSED)
+		return "callers were found by frame pointers: they may be wrong or "
+		       "missing, the innermost function is right. Build the program with "
+		       "-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer";
+	if (is_of_arm64(extra) && status == LB_STACK_BAD_FP)
+		return "a frame pointer led nowhere: totals of callers are too low. "
+		       "Build "
+		       "the program with -fno-omit-frame-pointer; let its JIT keep frame "
+		       "pointers";
+	return incomplete_texts[status];
+}
+
 static void print_incomplete(struct section *section, const struct attribution *a,
-			     const struct summary *s)
+			     const struct summary *s, const struct profile_extra *extra)
 {
 	/* If another event is counted, a sample may stand for many. */
 	uint64_t nr = counts_samples(a) ? a->all.samples : s->nr_samples;
 
 	for (size_t i = 0; i < LB_NR_STACK_STATUS; i++) {
 		double share = nr ? (double)s->by_status[i] / (double)nr : 0;
+		const char *text = incomplete_text(extra, i);
 
-		if (!incomplete_texts[i] || !s->by_status[i])
+		if (!text || !s->by_status[i])
 			continue;
 		SAY(section, "%s (%s %%): %s.",
 		    figure_count(s->by_status[i], "sample", "samples").text,
-		    figure_percent(share).text, incomplete_texts[i]);
+		    figure_percent(share).text, text);
 	}
 }
 
@@ -349,7 +399,14 @@ void render_misses(const struct listing *l)
 	print_losses(&section, a, &extra->losses);
 	if (counts_samples(a))
 		print_stolen(&section, &s, extra);
-	print_incomplete(&section, a, &s);
+	for (int i = 0; i < NR_RENDER_LIMITS; i++) {
+		const char *text =
+			render_limit(l->in, (enum render_limit)i, l->shows_kernel);
+
+		if (text)
+			SAY(&section, "%s", text);
+	}
+	print_incomplete(&section, a, &s, extra);
 	if (a->nr_negative) {
 		SAY(&section,
 		    "%s below 0, as in a difference of two profiles: counted as 0.",

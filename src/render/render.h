@@ -91,6 +91,24 @@ const struct render_format *render_format_find(const char *command, const char *
  */
 int render_finish(FILE *out);
 
+/* What samples cannot show. */
+enum render_limit {
+	RENDER_LIMIT_ARM64, /* callers by frame pointers alone */
+	RENDER_LIMIT_CLOCK, /* kernel code that runs with interrupts off */
+	NR_RENDER_LIMITS,
+};
+
+/**
+ * Returns a sentence, or NULL where the limit does not concern this profile.
+ *
+ * @shows_kernel  functions of the kernel are listed
+ */
+const char *render_limit(const struct render_input *in, enum render_limit limit,
+			 bool shows_kernel);
+
+/** Is it the object of the kernel's functions? */
+bool render_is_kernel(const char *object);
+
 /** Does --file SUFFIX include this file? True without --file. */
 bool render_has_file(const struct render_options *opts, const char *path);
 

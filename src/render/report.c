@@ -138,6 +138,17 @@ void functions_table(struct listing *l, size_t max_rows)
 
 /* ---- processes ---- */
 
+bool functions_show_kernel(const struct listing *l)
+{
+	const struct attribution *a = l->in->attribution;
+
+	for (size_t i = 0; i < a->nr_functions; i++)
+		if (render_is_kernel(a->functions[i].object) &&
+		    is_shown(l, &a->functions[i]))
+			return true;
+	return false;
+}
+
 #define MAX_PROCESSES 10
 
 static void print_processes(const struct listing *l)
@@ -181,11 +192,14 @@ int render_report(const struct render_input *in, const struct render_options *op
 	render_head(&l);
 	if (!is_empty && in->call_tree) {
 		call_tree_print(&l);
+		l.shows_kernel = in->attribution->options.kernel &&
+				 in->attribution->kernel.samples;
 	} else if (!is_empty && in->groups) {
 		groups_table(&l);
 	} else if (!is_empty) {
 		legend_of_functions(&l);
 		functions_table(&l, 0);
+		l.shows_kernel = functions_show_kernel(&l);
 		print_processes(&l);
 	}
 	render_misses(&l);

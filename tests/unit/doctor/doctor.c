@@ -306,6 +306,8 @@ static const struct {
 	{"kernel-5.10", {.memlock_bytes = 65536}, "memlock", CHECK_OK, ""},
 	{"healthy", {.debuginfod_urls = "https://x.example"}, "debuginfod", CHECK_OK, ""},
 	{"healthy", {.debuginfod_urls = ""}, "debuginfod", CHECK_OK, ""},
+	{"healthy", {.is_arm64 = false}, "callers", CHECK_OK, ""},
+	{"healthy", {.is_arm64 = true}, "callers", CHECK_WARN, "frame-pointer"},
 };
 
 static void system_calls_that_fail_are_explained(void **state)
@@ -384,12 +386,12 @@ static void the_text_is_for_people(void **state)
 	assert_int_equal(status, EXIT_OK);
 	assert_non_null(strstr(warned, "\nwarn  cgroups "));
 	assert_non_null(strstr(warned, "\n                           remedy: boot with"));
-	assert_non_null(strstr(warned, "can record here; 1 of 17 checks"));
+	assert_non_null(strstr(warned, "can record here; 1 of 18 checks"));
 
 	examine("no-btf", &all_work, &d);
 	bad = print(&d, false, &status);
 	assert_int_equal(status, EXIT_SYSTEM);
-	assert_non_null(strstr(bad, "cannot record here: 1 of 17 checks failed\n"));
+	assert_non_null(strstr(bad, "cannot record here: 1 of 18 checks failed\n"));
 }
 
 /* A release and environment that contain terminal escapes. */

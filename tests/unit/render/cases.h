@@ -243,8 +243,8 @@ static const char *dither_warnings[] = {
 #define DITHER_EXTRA                                                                     \
 	{                                                                                \
 		.present = true, .command = dither_command, .target = "", .host = "box", \
-		.kernel_release = "6.1.0", .version = "0.1.0", .freq_hz = 999,           \
-		.wall_ns = 5100 * MS_NS, .nr_cpus = 2,                                   \
+		.kernel_release = "6.1.0", .arch = "x86_64", .version = "0.1.0",         \
+		.freq_hz = 999, .wall_ns = 5100 * MS_NS, .nr_cpus = 2,                   \
 		.losses = {.due = 5057,                                                  \
 			   .ran = 5012,                                                  \
 			   .due_error = 9,                                               \
@@ -536,6 +536,13 @@ static inline void build_losses(struct render_case *c)
 	}
 }
 
+static inline void build_arm64(struct render_case *c)
+{
+	build_losses(c);
+	c->profile.extra.losses = (struct profile_losses){.due = 5012, .sampled = 5012};
+	c->profile.extra.arch = "aarch64";
+}
+
 static const struct {
 	const char *name;
 	void (*build)(struct render_case *c);
@@ -544,12 +551,14 @@ static const struct {
 	{"no-source", build_no_source}, {"no-lines", build_no_lines},
 	{"hostile", build_hostile},     {"heap", build_heap},
 	{"empty", build_empty},         {"losses", build_losses},
+	{"arm64", build_arm64},
 };
 
 /* Builds the case in @ret. Return: false if the name is unknown. */
 static inline bool render_case_get(const char *name, struct render_case *ret)
 {
 	*ret = (struct render_case){.name = name};
+	ret->profile.extra.arch = "";
 	ret->profile.count_value = PROFILE_NONE;
 	ret->profile.cpu_value = PROFILE_NONE;
 	ret->profile.period = TICK_NS;

@@ -60,6 +60,8 @@ static const struct golden goldens[] = {
 	{"losses", "annotate", "text", "", OPTS(100, 0, 0.005)},
 	{"losses", "annotate", "text", "80", OPTS(80, 0, 0.005)},
 	{"losses", "annotate", "json", "", OPTS(100, 0, 0.005)},
+	{"arm64", "annotate", "text", "", OPTS(100, 0, 0.005)},
+	{"arm64", "annotate", "json", "", OPTS(100, 0, 0.005)},
 };
 
 static char *render(const struct golden *g)
