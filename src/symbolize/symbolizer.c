@@ -265,11 +265,17 @@ static uint32_t want_interp(struct symbolizer *s, const struct process *proc,
 	return want(s, source, &entry);
 }
 
+/* A return address is that of the instruction after the call. */
+static uint64_t lookup_ip(uint64_t ip, enum frame_kind kind)
+{
+	return kind == FRAME_RETURN ? ip - 1 : ip;
+}
+
 uint32_t symbolizer_want(struct symbolizer *s, const struct process *proc, uint64_t ip,
 			 enum frame_kind kind, uint64_t first_ns, uint64_t last_ns)
 {
 	struct entry entry = {
-		.lookup = kind == FRAME_RETURN ? ip - 1 : ip,
+		.lookup = lookup_ip(ip, kind),
 		.is_return = kind == FRAME_RETURN,
 		.resolved.process = proc,
 	};
@@ -308,7 +314,7 @@ uint32_t symbolizer_want(struct symbolizer *s, const struct process *proc, uint6
 uint32_t symbolizer_want_kernel(struct symbolizer *s, uint64_t ip, enum frame_kind kind)
 {
 	struct entry entry = {
-		.lookup = kind == FRAME_RETURN ? ip - 1 : ip,
+		.lookup = lookup_ip(ip, kind),
 		.is_return = kind == FRAME_RETURN,
 	};
 
