@@ -15,6 +15,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,7 +70,6 @@ struct answer_codes {
 };
 
 #define MAX_TEXT_BYTES (64u << 10) /* longer names are cut by the writer */
-#define MAX_PATH_BYTES 4096 /* longer paths are not cleaned */
 
 static void answer_texts_deinit(struct answer_texts *t)
 {
@@ -294,7 +294,7 @@ static uint32_t chain_add(struct answer_writer *a, const struct flat_frame *fram
 
 static struct flat_frame flatten(struct answer_writer *a, const struct frame *f)
 {
-	char path[MAX_PATH_BYTES];
+	char path[PATH_MAX];
 
 	return (struct flat_frame){
 		.function = answer_texts_add(&a->texts, f->function),

@@ -2,6 +2,7 @@
 #include "process/owner.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,6 @@
 #include "process/cgroup_mount.h"
 #include "process/container_name.h"
 
-#define MAX_PATH_BYTES 4096
 /* Most ancestors searched for a process that is gone. */
 #define MAX_ANCESTORS 8
 #define MAX_CGROUPS   65536
@@ -204,7 +204,7 @@ static bool read_cgroup(struct process_table *t, struct image *img, int proc_dir
  */
 static size_t without_root(int proc_dir, const char *path, size_t len)
 {
-	char root[MAX_PATH_BYTES];
+	char root[PATH_MAX];
 	ssize_t n = readlinkat(proc_dir, "root", root, sizeof(root));
 
 	if (n > 1 && (size_t)n < len && (size_t)n < sizeof(root) &&
@@ -215,7 +215,7 @@ static size_t without_root(int proc_dir, const char *path, size_t len)
 
 static void read_exe(struct process_table *t, struct image *img, int proc_dir)
 {
-	char path[MAX_PATH_BYTES];
+	char path[PATH_MAX];
 	ssize_t n = readlinkat(proc_dir, "exe", path, sizeof(path));
 	size_t len, skip;
 
@@ -340,7 +340,7 @@ static struct sampled_cgroup *add_cgroup(struct process_table *t, uint64_t id)
 {
 	_cleanup_free_ struct sampled_cgroup *known = NULL;
 	struct process_owners *o = t->owners;
-	char path[MAX_PATH_BYTES];
+	char path[PATH_MAX];
 	size_t len = find_path(o, id, path, sizeof(path));
 
 	if (!len)

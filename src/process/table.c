@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -30,14 +31,13 @@
 #include "process/owner.h"
 
 #define MAX_COMMAND_BYTES 16384
-#define MAX_PATH_BYTES    4096
 
 void process_read_command(struct process_table *t, struct process *p)
 {
 	const struct image *img = t->images[p->id];
 	_cleanup_close_ int dir = -1;
 	_cleanup_close_ int fd = -1;
-	char text[MAX_COMMAND_BYTES], cwd[MAX_PATH_BYTES];
+	char text[MAX_COMMAND_BYTES], cwd[PATH_MAX];
 	ssize_t n;
 
 	if (p->command || !img->is_newest)

@@ -11,8 +11,6 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/hashmap.h"
-#include "base/match.h"
-#include "base/path.h"
 #include "base/strpool.h"
 #include "base/vec.h"
 #include "profile/labels.h"
@@ -527,14 +525,6 @@ static bool is_entry(const char *function)
 	return function_is_start_code(function);
 }
 
-static bool is_in_libc(const struct resolved *r)
-{
-	const char *base = path_basename(r->object->name);
-
-	return match_starts(base, "libc.so") || match_starts(base, "libc-") ||
-	       match_starts(base, "ld-musl");
-}
-
 /*
  * Returns the walk's status, corrected by the frames' names. If the C library is
  * stripped, its entry code has no name: then the caller of main() is the entry.
@@ -552,7 +542,7 @@ static uint32_t status_of(const struct profile_builder *f, const struct row *row
 	r = symbolizer_get(f->symbolizer, ids[nr - 1]);
 	if (r->nr_frames && is_entry(r->frames[r->nr_frames - 1].function))
 		return LB_STACK_COMPLETE;
-	if (nr > 1 && is_in_libc(r)) {
+	if (nr > 1 && code_kind_of(r->object->name) == CODE_C_RUNTIME) {
 		callee = symbolizer_get(f->symbolizer, ids[nr - 2]);
 		if (callee->nr_frames &&
 		    !strcmp(callee->frames[callee->nr_frames - 1].function, "main"))

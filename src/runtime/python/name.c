@@ -2,6 +2,7 @@
 #include "runtime/python/name.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 
 #include "base/path.h"
@@ -11,8 +12,7 @@
 #include "process/process.h"
 #include "runtime/python/frozen.h"
 
-#define MAX_PATH_BYTES 4096
-#define NR_PATHS_KEPT  16 /* paths cached per answer: its frames have few files */
+#define NR_PATHS_KEPT 16 /* paths cached per answer: its frames have few files */
 #define MAX_FOLDERS \
 	512 /* searched for the files of frozen modules, per answer: milliseconds */
 
@@ -74,7 +74,7 @@ static size_t find_path(const struct process *proc, const char *file,
 static void make_absolute(const struct runtime_naming *with, struct answers *answers)
 {
 	const char *from[NR_PATHS_KEPT] = {0}, *to[NR_PATHS_KEPT];
-	char path[MAX_PATH_BYTES], clean[MAX_PATH_BYTES];
+	char path[PATH_MAX], clean[PATH_MAX];
 	unsigned int folders_left = MAX_FOLDERS;
 
 	for (size_t i = 0, next = 0; i < answers->nr_frames; i++) {

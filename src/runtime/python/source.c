@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "runtime/python/source.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -10,12 +11,11 @@
 #include "decode/python/defs.h"
 #include "decode/requests.h"
 
-#define MAX_DIRS       16
-#define MAX_PATH_BYTES 4096
-#define DEADLINE_MS    1000 /* of one file */
-#define FUNCTION_NS    INT64_C(1000000000) /* per function: opens no file after that */
-#define STEP_NS        INT64_C(20000000) /* per call: begins no function after that */
-#define MAX_PARTS      16 /* of a function's dotted name: a.b.c.f */
+#define MAX_DIRS    16
+#define DEADLINE_MS 1000 /* of one file */
+#define FUNCTION_NS INT64_C(1000000000) /* per function: opens no file after that */
+#define STEP_NS     INT64_C(20000000) /* per call: begins no function after that */
+#define MAX_PARTS   16 /* of a function's dotted name: a.b.c.f */
 
 /* Directories to search for modules; strings are not terminated. */
 struct module_search {
@@ -111,7 +111,7 @@ static void add_packages_dirs(struct module_search *s)
 static void add_main(struct module_search *s)
 {
 	const char *cwd = s->proc->cwd ? s->proc->cwd : "";
-	char path[MAX_PATH_BYTES];
+	char path[PATH_MAX];
 	const char *name;
 	bool is_module;
 	size_t len;
@@ -184,7 +184,7 @@ static bool try_module(const struct module_search *s, const char *module, size_t
 
 	for (size_t i = 0; i < s->nr_dirs; i++) {
 		for (size_t j = 0; j < ARRAY_SIZE(endings); j++) {
-			char path[MAX_PATH_BYTES];
+			char path[PATH_MAX];
 			int n = snprintf(path, sizeof(path), "%.*s/%.*s%s",
 					 (int)s->dirs[i].len, s->dirs[i].path, (int)len,
 					 module, endings[j]);
@@ -215,7 +215,7 @@ static void drop_locals(char *qualname)
 
 static void find_one(const struct module_search *s, struct python_function *f)
 {
-	char name[MAX_PATH_BYTES];
+	char name[PATH_MAX];
 	int nr_parts = 0;
 
 	if (snprintf(name, sizeof(name), "%s", f->name) >= (int)sizeof(name) ||
