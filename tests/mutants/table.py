@@ -17,6 +17,10 @@ MUTANTS = [
      "src/decode/dwarf/line.c", "unit decode/dwarf/line decode/dwarf/dwarf",
      "s.line += (uint32_t)(t->line_base + opcode % t->line_range);",
      "s.line += (uint32_t)(t->line_base + 1 + opcode % t->line_range);"),
+    ("call-line-too-far", "a call that was inlined is on the next line",
+     "src/decode/dwarf/dwarf.c", "unit decode/dwarf/reference",
+     "return (struct frame_place){s->parent, s->call_file, s->call_line};",
+     "return (struct frame_place){s->parent, s->call_file, s->call_line + 1};"),
     ("return-address-is-a-line", "a caller's line is that of its return address, not of the call",
      "src/symbolize/symbolizer.c", "unit symbolize/symbolizer",
      "uint32_t symbolizer_want(struct symbolizer *s, const struct process *proc, uint64_t ip,\n"
