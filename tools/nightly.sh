@@ -43,7 +43,8 @@ python() {
 
 # Tests that check a part of all cases in tools/check.sh, with all cases.
 thorough() {
-	LB_THOROUGH=1 make unit UNIT_SRCS="tests/unit/decode/python/lines.c tests/unit/decode/dwarf/reference.c"
+	LB_THOROUGH=1 make unit UNIT_SRCS="tests/unit/decode/python/lines.c \
+		tests/unit/decode/cfi/rows.c tests/unit/decode/dwarf/reference.c"
 }
 
 # Scripts that test the installed runtimes, of which "tools/setup.sh nightly" installs more.

@@ -3,7 +3,8 @@
  * libdw's answers to the questions that decode/dwarf answers: the reference of its
  * tests. Everything comes from libdw's own functions, but for the rules of
  * decode/dwarf/dwarf.h, which are applied to libdw's values: the narrowest unit has an
- * address, one without ranges only what is left, and code without a line has that of the call, else the line before.
+ * address, one without ranges only what is left, and code without a line has that of
+ * the call, else the line before.
  */
 #ifndef LB_TESTS_LIBDW_H
 #define LB_TESTS_LIBDW_H

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Compares every row of real libraries, and the gaps between them, with libdw's answers
- * for the same addresses.
+ * for the same addresses. LB_THOROUGH=1: of all files of this machine; arguments are
+ * other files. All rules that the unwinder does not support count as the same rule.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,6 +23,7 @@
 #include "base/cleanup.h"
 #include "decode/cfi/cfi.h"
 #include "decode/cfi/file.h"
+#include "lib/elf_files.h"
 
 #define FP 6
 #define SP 7
@@ -88,9 +90,10 @@ static void fp_of(Dwarf_Frame *frame, struct lb_unwind_rule *rule)
 	} else if (is_at_cfa(ops, nr, &off) && off == (int16_t)off) {
 		rule->fp = LB_FP_AT_CFA;
 		rule->fp_off = (int16_t)off;
-	} else if (nr == 1 && ops[0].atom == DW_OP_breg6) {
+	} else if (nr == 2 && ops[1].atom == DW_OP_breg6) {
+		/* An expression begins with the CFA on the stack: that is ops[0]. */
 		rule->fp = LB_FP_AT_FP;
-		rule->fp_off = (int16_t)ops[0].number;
+		rule->fp_off = (int16_t)ops[1].number;
 	} else {
 		rule->fp = LB_FP_UNSUPPORTED;
 	}
@@ -166,53 +169,62 @@ static void compare_gap(Dwarf_CFI *cfi, uint64_t from, uint64_t to, struct count
 	counts->nr_gaps++;
 }
 
-static struct counts compare_file(const char *path)
+/* Return: whether @path has call frames of x86-64. */
+static bool compare_file(const char *path, struct counts *counts)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	_cleanup_(cfi_file_deinit) struct cfi_file file = {0};
 	_cleanup_(cfi_rows_deinit) struct cfi_rows rows = {0};
-	struct counts counts = {0};
 	uint64_t steps = UINT64_MAX;
+	Dwarf *dw = NULL;
 	Dwarf_CFI *cfi;
 
-	assert_true(fd >= 0);
-	assert_true(cfi_file_open(fd, &file));
-	cfi = dwarf_getcfi_elf(file.binary->elf);
+	if (!cfi_file_open(fd, &file) || file.binary->type == ET_REL || !file.section.len)
+		return false;
+	print_message("%s: ", path);
+	if (file.section.is_debug_frame) {
+		dw = dwarf_begin_elf(file.binary->elf, DWARF_C_READ, NULL);
+		cfi = dwarf_getcfi(dw);
+	} else {
+		cfi = dwarf_getcfi_elf(file.binary->elf);
+	}
 	assert_non_null(cfi);
 	assert_int_equal(cfi_read(&file.section, 0, UINT64_MAX, &steps, &rows), 0);
 	assert_int_equal(cfi_rows_finish(&rows), 0);
 	assert_int_equal(rows.stats.nr_malformed, 0);
-	assert_true(rows.nr > 0);
 	for (size_t i = 0; i + 1 < rows.nr; i++) {
 		const struct cfi_row *row = &rows.items[i];
 
 		assert_true(row->vaddr < row[1].vaddr);
 		assert_memory_not_equal(&row->rule, &row[1].rule, sizeof(row->rule));
 		if (row->rule.cfa == LB_CFA_NONE)
-			compare_gap(cfi, row->vaddr, row[1].vaddr, &counts);
+			compare_gap(cfi, row->vaddr, row[1].vaddr, counts);
 		else
-			compare(cfi, row->vaddr, row[1].vaddr, &row->rule, &counts);
+			compare(cfi, row->vaddr, row[1].vaddr, &row->rule, counts);
 	}
-	assert_int_equal(rows.items[rows.nr - 1].rule.cfa, LB_CFA_NONE);
-	dwarf_cfi_end(cfi);
-	print_message(
-		"%s: %zu functions, %zu rows of libdw (%zu unsupported), %zu gaps\n",
-		path, (size_t)rows.stats.nr_fdes, counts.nr_rows, counts.nr_unsupported,
-		counts.nr_gaps);
-	return counts;
+	if (rows.nr)
+		assert_int_equal(rows.items[rows.nr - 1].rule.cfa, LB_CFA_NONE);
+	if (dw)
+		dwarf_end(dw);
+	else
+		dwarf_cfi_end(cfi);
+	print_message("%zu functions, %zu rows of libdw (%zu unsupported), %zu gaps\n",
+		      (size_t)rows.stats.nr_fdes, counts->nr_rows, counts->nr_unsupported,
+		      counts->nr_gaps);
+	return true;
 }
 
 /* Skips and prints a reason if no file matches. */
 static struct counts compare_first(const char *pattern)
 {
-	struct counts counts;
+	struct counts counts = {0};
 	glob_t found;
 
 	if (glob(pattern, 0, NULL, &found)) {
 		print_message("skipped: there is no %s\n", pattern);
 		skip();
 	}
-	counts = compare_file(found.gl_pathv[0]);
+	assert_true(compare_file(found.gl_pathv[0], &counts));
 	globfree(&found);
 	return counts;
 }
@@ -256,7 +268,25 @@ static void test_libllvmlite(void **state)
 	assert_int_equal(counts.nr_unsupported, 0);
 }
 
-int main(void)
+static size_t nr_files, nr_rows;
+
+static void compare_one(const char *path)
+{
+	struct counts counts = {0};
+
+	nr_files += compare_file(path, &counts);
+	nr_rows += counts.nr_rows;
+}
+
+static void test_machine(void **state)
+{
+	(void)state;
+	elf_files_walk(compare_one);
+	print_message("%zu files, %zu rows of libdw\n", nr_files, nr_rows);
+	assert_true(nr_files > 100);
+}
+
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_libc),
@@ -264,6 +294,13 @@ int main(void)
 		cmocka_unit_test(test_libcrypto),
 		cmocka_unit_test(test_libllvmlite),
 	};
+	const struct CMUnitTest all[] = {cmocka_unit_test(test_machine)};
 
+	for (int i = 1; i < argc; i++)
+		compare_one(argv[i]);
+	if (argc > 1)
+		return 0;
+	if (getenv("LB_THOROUGH"))
+		return cmocka_run_group_tests(all, NULL, NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
