@@ -254,25 +254,19 @@ static bool find_below(Dwarf_Die *die, uint64_t vaddr, Dwarf_Die *ret)
 	return false;
 }
 
-/* Return: the scopes around @vaddr, innermost first (heap), and their number. */
-static int scopes_at(struct libdw_unit *u, uint64_t vaddr, Dwarf_Die **ret,
-		     bool *ret_missed)
+/*
+ * dwarf_getscopes() enters neither namespaces (Rust) nor classes (lambdas), and leaks
+ * its answer if that is only the unit (elfutils 0.188).
+ *
+ * Return: the scopes around @vaddr, innermost first (heap), and their number.
+ */
+static int scopes_at(struct libdw_unit *u, uint64_t vaddr, Dwarf_Die **ret)
 {
-	Dwarf_Die *first = NULL, innermost;
-	int nr = dwarf_getscopes(&u->dies, vaddr, &first);
+	Dwarf_Die innermost;
 
-	*ret_missed = false;
-	if (nr > 0)
-		innermost = first[0];
-	free(first);
-	/* It enters neither namespaces (Rust) nor classes (lambdas). */
-	if (nr <= 1) {
-		*ret_missed = find_below(&u->dies, vaddr, &innermost);
-		if (!*ret_missed)
-			return 0;
-	}
-	/* Its other scopes are those around the definition of an inlined function. */
-	return dwarf_getscopes_die(&innermost, ret);
+	return find_below(&u->dies, vaddr, &innermost)
+		       ? dwarf_getscopes_die(&innermost, ret)
+		       : 0;
 }
 
 /* @place  of the innermost frame */
@@ -280,7 +274,7 @@ static void find_chain(struct libdw_file *f, struct libdw_unit *u, uint64_t vadd
 		       struct place place, struct libdw_answer *ret)
 {
 	Dwarf_Die *scopes = NULL;
-	int nr = scopes_at(u, vaddr, &scopes, &ret->is_missed);
+	int nr = scopes_at(u, vaddr, &scopes);
 
 	for (int i = 0; i < nr && ret->nr < LIBDW_MAX_FRAMES; i++) {
 		int tag = dwarf_tag(&scopes[i]);
@@ -338,7 +332,7 @@ void libdw_resolve(struct libdw_file *f, uint64_t vaddr, struct libdw_answer *re
 	size_t skip = 0;
 
 	ret->nr = 0;
-	ret->is_missed = ret->had_no_line = false;
+	ret->had_no_line = false;
 	if (!u)
 		return;
 	if (row)

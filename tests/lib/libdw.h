@@ -42,7 +42,6 @@ struct libdw_file {
 
 /* Innermost first. Strings as in struct frame, valid until libdw_close(). */
 struct libdw_answer {
-	bool is_missed; /* by dwarf_getscopes(); a walk found the function */
 	bool had_no_line; /* the row has line 0 */
 	size_t nr; /* all frames, also those that FRAMES_MAX_INLINE leaves out */
 	struct frame frames[LIBDW_MAX_FRAMES];
