@@ -159,9 +159,10 @@ $(BUILD)/tests/replay/%: tests/replay/%.c $(FAKE_OBJS) $(LIB)
 	@mkdir -p $(@D)
 	$(call say,TEST,$@)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(FAKE_OBJS) $(LIB) -lcmocka $(LDLIBS)
 
+$(BUILD)/tests/bench/dwarf-libdw: $(BUILD)/tests/lib/libdw.o
 $(BUILD)/tests/bench/%: tests/bench/%.c $(LIB)
 	@mkdir -p $(@D)
-	$(call say,BENCH,$@)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(LIB) $(LDLIBS)
+	$(call say,BENCH,$@)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $(filter %.c %.o,$^) $(LIB) $(LDLIBS)
 
 # pprof-rules: tests/root/run.sh checks each profile that its scripts write with it.
 $(BUILD)/tests/root/%: tests/root/%.c $(BUILD)/tests/lib/pprof_rules.o $(LIB)
