@@ -333,6 +333,21 @@ static void test_built(void **state)
 	conclude(2 * ARRAY_SIZE(flags) + ARRAY_SIZE(others));
 }
 
+/* Two copies of a program, whose common part dwz moves to a third file. */
+static void test_dwz(void **state)
+{
+	char path[PATH_MAX];
+
+	(void)state;
+	assert_int_equal(shell("cd %s && g++ -w -gdwarf-4 -O2 -o one %s/names.cc && "
+			       "cp one two && dwz -m common one two && test -s common",
+			       dir, sources),
+			 0);
+	snprintf(path, sizeof(path), "%s/one", dir);
+	compare_file(path);
+	conclude(1);
+}
+
 static void test_rust(void **state)
 {
 	(void)state;
@@ -415,9 +430,10 @@ static void test_machine(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_built), cmocka_unit_test(test_rust),
-		cmocka_unit_test(test_go),    cmocka_unit_test(test_lineburn),
-		cmocka_unit_test(test_libc),  cmocka_unit_test(test_machine),
+		cmocka_unit_test(test_built),    cmocka_unit_test(test_dwz),
+		cmocka_unit_test(test_rust),     cmocka_unit_test(test_go),
+		cmocka_unit_test(test_lineburn), cmocka_unit_test(test_libc),
+		cmocka_unit_test(test_machine),
 	};
 
 	seed = getenv("LB_SEED")       ? (unsigned int)atoi(getenv("LB_SEED"))
