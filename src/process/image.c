@@ -39,6 +39,7 @@ void image_free(struct process_table *t, struct image *img)
 	jit_code_deinit(&img->proc.jit_code, t->jit_store);
 	t->nr_interp_codes_lost += img->proc.interp_codes.nr_lost;
 	interp_codes_deinit(&img->proc.interp_codes);
+	replaced_code_deinit(&img->proc.replaced_code);
 	roots_put(t->roots, img->root);
 	free(img);
 }

@@ -20,6 +20,7 @@
 #include "process/jit_code.h"
 #include "process/maps.h"
 #include "process/interp_code.h"
+#include "process/replaced_code.h"
 
 /* A file that a JIT writes: opened when first seen, read after the drain. */
 struct jit_file {
@@ -78,6 +79,7 @@ struct process {
 	struct jit_file perf_map;
 	struct jit_file jitdump;
 	struct jit_code jit_code; /* bytes in process_table_jit_store() */
+	struct replaced_code replaced_code; /* of jit_code; from unwind/feeder.h */
 	struct interp_codes interp_codes; /* texts in the table's interp_store */
 	const char
 		*command; /* its arguments, a '\n' after each; interned; NULL: not read */

@@ -823,7 +823,10 @@ void process_table_forget_jit(struct process_table *t, uint64_t before_ns)
 	for (size_t i = 0; i < t->nr_ids; i++) {
 		struct image *img = t->images[i];
 
-		if (!img || !img->proc.jit_code.nr)
+		if (!img)
+			continue;
+		replaced_code_forget(&img->proc.replaced_code, before_ns);
+		if (!img->proc.jit_code.nr)
 			continue;
 		if (img->proc.until_ns <= before_ns && image_is_gone(t, img, before_ns))
 			jit_code_drop(&img->proc.jit_code, t->jit_store);

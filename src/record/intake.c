@@ -433,6 +433,13 @@ static const struct sampler_handlers *handlers(struct intake *in,
 	return h;
 }
 
+static void read_events(struct intake *in)
+{
+	jit_watch_read(in->jit);
+	task_ring_read(in->tasks, on_task_event, in);
+	jit_watch_apply(in->jit, UINT64_MAX);
+}
+
 /* Reads task events first, because samples refer to their images. */
 bool intake_look(struct intake *in)
 {
@@ -440,9 +447,7 @@ bool intake_look(struct intake *in)
 	bool is_half_full;
 
 	target_look(in->target);
-	jit_watch_read(in->jit);
-	task_ring_read(in->tasks, on_task_event, in);
-	jit_watch_apply(in->jit, UINT64_MAX);
+	read_events(in);
 	is_half_full = sampler_notices(in->sampler, handlers(in, &h));
 	/* More task events may have arrived, of programs that notices refer to. */
 	task_ring_read(in->tasks, on_task_event, in);
@@ -496,10 +501,13 @@ int intake_drain(struct intake *in, uint64_t window_end_ns, struct error *err)
 		return error_set(err, rc, "cannot read the samples from the kernel: %m");
 	}
 	adapt_rate(in);
-	unwind_feeder_drain(in->unwind);
+	/* Code may have been freed since intake_look(), before the samples were read. */
+	read_events(in);
 	process_table_refresh(in->processes, clock_now_ns());
 	process_table_expire(in->processes, begin_ns);
 	jit_watch_drain(in->jit);
+	/* After the walks, which find code that was freed without an event. */
+	unwind_feeder_drain(in->unwind);
 	/* first, so that mappings on a new CPU are known before its samples */
 	task_ring_follow_cpus(in->tasks);
 	sampler_follow_cpus(in->sampler);

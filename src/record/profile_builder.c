@@ -583,6 +583,13 @@ static bool was_walked(uint32_t status)
 	       status != LB_STACK_32_BIT;
 }
 
+/* May the kernel side have walked through @ip by the unwind table of other code? */
+static bool table_was_stale(const struct process *p, uint64_t ip, const struct row *row)
+{
+	return maps_table_was_stale(&p->maps, ip, row->first_ns, row->last_ns) ||
+	       replaced_code_has(&p->replaced_code, ip, row->first_ns, row->last_ns);
+}
+
 /*
  * Drops callers that were found by the unwind table of other code, which was at the
  * address before. Frames of an interpreter are on a list of their own: they stay.
@@ -594,11 +601,12 @@ static bool was_walked(uint32_t status)
 static bool drop_stale_callers(const struct row *row, const struct row_stack *stack,
 			       uint32_t *ids, size_t *nr)
 {
-	const struct maps *maps = row->process ? &row->process->maps : NULL;
+	const struct process *p = row->process;
 	size_t kept = stack->nr_kern;
 	bool is_stale = false;
 
-	if (!maps || !maps->nr_took_over || !was_walked(row->status))
+	if (!p || !(p->maps.nr_took_over || p->replaced_code.nr) ||
+	    !was_walked(row->status))
 		return false;
 	for (size_t i = 0; i < stack->nr_user; i++) {
 		uint64_t ip = stack->ips[i];
@@ -609,8 +617,7 @@ static bool drop_stale_callers(const struct row *row, const struct row_stack *st
 			continue;
 		ids[kept++] = ids[stack->nr_kern + i];
 		if (is_native)
-			is_stale = maps_table_was_stale(maps, ip - is_return,
-							row->first_ns, row->last_ns);
+			is_stale = table_was_stale(p, ip - is_return, row);
 	}
 	*nr = kept;
 	return is_stale;

@@ -73,6 +73,7 @@ struct watched_image {
 	uint32_t run; /* its segments in the kernel's entry; 0: no entry */
 	uint64_t maps_changes, jit_changes; /* of the process, when they were built */
 	uint64_t interp_changes; /* of its maps, at the last search for an interpreter */
+	uint64_t told_ns; /* CLOCK_MONOTONIC: when they were built */
 	uint64_t rest_until_ns;
 	struct text_set texts; /* texts that the segments refer to */
 	struct image_interp interp;
@@ -372,6 +373,18 @@ static int make_segments(struct segment_list *l, const struct process *p,
 	return -ENOSPC;
 }
 
+/*
+ * Notes code that the JIT freed and whose table the kernel side still has.
+ *
+ * @present  its texts now; NULL: not known yet
+ */
+static void note_gone(struct unwind_feeder *w, struct process *p,
+		      const struct watched_image *img, const struct text_set *present)
+{
+	if (p->jit_code.nr_changes != img->jit_changes)
+		unwind_texts_note_gone(w->texts, p, &img->texts, present, img->told_ns);
+}
+
 static void pause_image(struct watched_image *img, uint64_t begin_ns, size_t nr_segments)
 {
 	uint64_t end_ns = clock_now_ns(), rest_ns = REST_TIMES * (end_ns - begin_ns);
@@ -401,9 +414,12 @@ static bool update_kernel_entry(struct unwind_feeder *w, struct process *p,
 		img->rest_until_ns = begin_ns + NO_ROOM_REST_NS;
 		return false;
 	}
+	note_gone(w, p, img, &texts);
 	unwind_texts_put(w->texts, &img->texts);
 	img->texts = texts;
-	maps_told(&p->maps, clock_now_ns());
+	img->told_ns = clock_now_ns();
+	maps_told(&p->maps, img->told_ns);
+	replaced_code_told(&p->replaced_code, img->told_ns);
 	img->maps_changes = p->maps.nr_changes;
 	img->jit_changes = p->jit_code.nr_changes;
 	pause_image(img, begin_ns, w->segments.nr);
@@ -795,6 +811,13 @@ void unwind_feeder_forget_files(struct unwind_feeder *w)
 
 void unwind_feeder_drain(struct unwind_feeder *w)
 {
+	for (size_t i = 0; i < w->nr_used; i++) {
+		uint32_t id = w->used[i];
+		struct process *p = process_of(w, id);
+
+		if (p)
+			note_gone(w, p, &w->images[id], NULL);
+	}
 	forget_over(w);
 	w->is_expecting = true; /* files were opened, or can be opened now */
 }

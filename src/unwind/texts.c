@@ -27,6 +27,7 @@ struct registered_object {
 	uint32_t nr_refs; /* 0: free */
 	bool is_decoded; /* if the decoder could */
 	bool is_wanted; /* evicted rows were requested again */
+	uint64_t gone_ns; /* work space of unwind_texts_note_gone() */
 };
 
 struct unwind_texts {
@@ -117,13 +118,20 @@ static void put_body(struct unwind_texts *t, uint32_t number)
 	t->free_bodies[t->nr_free++] = number;
 }
 
+/* Returns the number of the body of @o, which has bytes, or HASHMAP_NONE. */
+static uint32_t find_body(const struct unwind_texts *t, const struct jit_object *o)
+{
+	uint64_t serial = t->store->bodies[o->body].serial;
+
+	return hashmap_find(&t->by_serial, hash_u64(0, serial), serial_eq, &serial, t);
+}
+
 /* Takes a reference to the body of @o for @set. */
 static int take_body(struct unwind_texts *t, const struct jit_object *o,
 		     struct text_set *set)
 {
 	uint64_t serial = t->store->bodies[o->body].serial;
-	uint32_t number =
-		hashmap_find(&t->by_serial, hash_u64(0, serial), serial_eq, &serial, t);
+	uint32_t number = find_body(t, o);
 
 	if (vec_grow(&set->bodies, &set->cap_bodies, set->nr_bodies + 1,
 		     sizeof(*set->bodies), 0) ||
@@ -310,6 +318,57 @@ void unwind_texts_put(struct unwind_texts *t, struct text_set *set)
 	free(set->items);
 	free(set->bodies);
 	*set = (struct text_set){0};
+}
+
+/*
+ * Sets gone_ns of the bodies of @set: when the first registration of each ended; 0 if
+ * that is not known, UINT64_MAX if it is still registered.
+ */
+static void find_gone(struct unwind_texts *t, const struct jit_code *c,
+		      const struct text_set *set)
+{
+	for (size_t i = 0; i < set->nr_bodies; i++)
+		t->bodies[set->bodies[i]].gone_ns = 0;
+	for (size_t i = 0; i < c->nr; i++) {
+		const struct jit_object *o = &c->items[i];
+		uint32_t number = o->size_bytes ? find_body(t, o) : HASHMAP_NONE;
+		struct registered_object *b;
+
+		if (number == HASHMAP_NONE)
+			continue;
+		b = &t->bodies[number];
+		if (o->until_ns == UINT64_MAX)
+			b->gone_ns = UINT64_MAX;
+		else if (!b->gone_ns || o->until_ns < b->gone_ns)
+			b->gone_ns = o->until_ns;
+	}
+}
+
+static bool has_text(const struct text_set *set, const struct unwind_text *text)
+{
+	size_t at = SEARCH_FIRST(i, set->nr, set->items[i].start >= text->start);
+
+	return at < set->nr && set->items[at].start == text->start &&
+	       set->items[at].body == text->body;
+}
+
+void unwind_texts_note_gone(struct unwind_texts *t, struct process *p,
+			    const struct text_set *old, const struct text_set *present,
+			    uint64_t told_ns)
+{
+	if (!old->nr)
+		return;
+	find_gone(t, &p->jit_code, old);
+	for (size_t i = 0; i < old->nr; i++) {
+		const struct unwind_text *text = &old->items[i];
+		uint64_t gone_ns = t->bodies[text->body].gone_ns;
+
+		if (gone_ns == UINT64_MAX && (!present || has_text(present, text)))
+			continue;
+		if (!gone_ns || gone_ns == UINT64_MAX)
+			gone_ns = told_ns;
+		replaced_code_add(&p->replaced_code, text->start, text->end, gone_ns);
+	}
 }
 
 bool unwind_texts_want(struct unwind_texts *t, const struct text_set *set, uint64_t ip)

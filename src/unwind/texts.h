@@ -56,6 +56,17 @@ int unwind_texts_get(struct unwind_texts *t, const struct process *p,
 void unwind_texts_put(struct unwind_texts *t, struct text_set *set);
 
 /**
+ * Adds the texts of @old that are not code of @p any more to its replaced_code.
+ *
+ * @old      in the kernel's tables since @told_ns
+ * @present  from unwind_texts_get(); NULL: not known, so code that was freed without an
+ *           event is not found
+ */
+void unwind_texts_note_gone(struct unwind_texts *t, struct process *p,
+			    const struct text_set *old, const struct text_set *present,
+			    uint64_t told_ns);
+
+/**
  * Requests to decode the text at @ip again, because the kernel has no rows there.
  * Return: whether @ip is in @set.
  */

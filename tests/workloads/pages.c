@@ -13,7 +13,8 @@
  *   map N      makes N executable mappings of a page each
  *   through N PATH
  *              the library at PATH (through.S) calls the line that touches each of N pages. The
- *              library of the last such order is closed before, and PATH takes its addresses
+ *              library of the last such order is closed before, and PATH takes its addresses.
+ *              With jit-load.c PATH is a linked program, and the code is registered as a JIT's
  *
  * After each order it prints "done PID TID".
  */
@@ -92,9 +93,24 @@ static void map_code(unsigned long nr)
 }
 
 /* Its address is where a library's frame has nothing but it: nobody calls it. */
-__attribute__((noinline)) static void decoy(void)
+__attribute__((noinline)) static void decoy(void) /* HOT decoy */
 {
-	exit(8); /* HOT decoy */
+	exit(8);
+}
+
+/* jit-load.c, if it is linked */
+__attribute__((weak)) void *jit_load(const char *path);
+
+static void *load(const char *path)
+{
+	static void *library;
+
+	if (jit_load)
+		return jit_load(path);
+	if (library)
+		dlclose(library);
+	library = dlopen(path, RTLD_NOW);
+	return library ? dlsym(library, "through") : NULL;
 }
 
 static char *next_page;
@@ -107,18 +123,12 @@ __attribute__((noinline)) static void touch_next(void)
 
 __attribute__((noinline)) static void through(unsigned long nr, const char *path)
 {
-	static void *library;
 	static void (*call)(void (*touch)(void), const void *fill);
 	static char opened[128];
 	void (*before)(void (*touch)(void), const void *fill) = call;
 
 	if (strcmp(opened, path) != 0) {
-		if (library)
-			dlclose(library);
-		library = dlopen(path, RTLD_NOW);
-		if (!library)
-			exit(7);
-		*(void **)&call = dlsym(library, "through");
+		*(void **)&call = load(path);
 		if (!call || (before && call != before))
 			exit(7);
 		snprintf(opened, sizeof(opened), "%s", path);
