@@ -21,7 +21,7 @@ group=lineburn-choice-$$
 made=
 cleanup() {
 	# shellcheck disable=SC2086 # a list
-	kill $started 2>/dev/null
+	kill_own $started
 	wait 2>/dev/null
 	for dir in $made; do
 		find "$dir" -depth -type d -exec rmdir {} + 2>/dev/null

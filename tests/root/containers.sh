@@ -41,7 +41,7 @@ watched machine.points "$ALPHA_ID=$alpha/cpu.stat" "$BETA_ID=$beta/cpu.stat" "$G
 	timeout 60 nice -n -16 "$LB" record -a -F 999 -d "$(longer 2.5 10)" -o machine.pb.gz 2>machine.err ||
 	fail containers-machine "$(tail -n 1 machine.err)"
 # shellcheck disable=SC2086 # a list of numbers
-kill -9 $containers_pids 2>/dev/null
+kill_own $containers_pids
 "$LB" report --json --by container machine.pb.gz >by-container.json
 "$LB" report --json --by unit machine.pb.gz >by-unit.json
 "$LB" report --json --by cgroup machine.pb.gz >by-cgroup.json

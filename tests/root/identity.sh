@@ -15,7 +15,7 @@ pids=
 # Kill the processes first: a cgroup can be removed only when it is empty.
 clean_up() {
 	# shellcheck disable=SC2086 # a list of numbers
-	[ -z "$pids" ] || kill -9 $pids 2>/dev/null
+	kill_own $pids
 	wait 2>/dev/null
 	for clean_top in $tops; do
 		find "$clean_top" -depth -type d -exec rmdir {} + 2>/dev/null
@@ -99,7 +99,7 @@ timeout 60 unshare -m sh record.sh $ID $ID2 "$(longer 2 3)" >record.out 2>record
 # The report lists only few processes, so record two of them separately.
 timeout 60 "$LB" record -p "${odd:-$last}" -p "$last" -F 499 -d 1 -o odd.pb.gz 2>>record.err
 # shellcheck disable=SC2086 # a list of numbers
-kill -9 $pids 2>/dev/null
+kill_own $pids
 "$LB" annotate --json all.pb.gz >all.json 2>>record.err
 "$LB" report odd.pb.gz >report.txt 2>>record.err
 

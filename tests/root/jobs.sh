@@ -8,9 +8,8 @@ NR_JOBS=100
 daemon=
 recording=
 clean_up() {
-	for clean_pid in $daemon $recording; do
-		kill "$clean_pid" 2>/dev/null
-	done
+	# shellcheck disable=SC2086 # a list of numbers
+	kill_own $daemon $recording
 }
 trap clean_up EXIT
 trap 'exit 130' INT TERM

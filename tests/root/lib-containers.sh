@@ -16,7 +16,7 @@ containers_clean_up() {
 	# shellcheck disable=SC2086 # a list of names
 	[ -z "$containers_podman" ] || podman rm -f --ignore -t 0 $containers_podman >/dev/null 2>&1
 	# shellcheck disable=SC2086 # a list of numbers
-	[ -z "$containers_pids" ] || kill -9 $containers_pids 2>/dev/null
+	kill_own $containers_pids
 	wait 2>/dev/null
 	for clean_mount in $containers_mounts; do
 		umount "$clean_mount"

@@ -20,7 +20,7 @@ ends() {
 }
 cleanup() {
 	# shellcheck disable=SC2046 # a list
-	kill -9 $(cat started) 2>/dev/null
+	kill_own $(cat started)
 	wait 2>/dev/null
 	for dir in $made; do
 		wait_until 20 removed "$dir"

@@ -29,6 +29,15 @@ check() {
 	fi
 }
 
+# kill_own PID...: kills those that this script, or a program that it started, has started. A number of a
+# process that has ended may be that of another script's process by now.
+kill_own() {
+	kill_own_session=$(ps -o sid= -p $$)
+	for kill_own_pid; do
+		[ "$(ps -o sid= -p "$kill_own_pid")" != "$kill_own_session" ] || kill -KILL "$kill_own_pid"
+	done
+}
+
 # figure NAME COMMAND...: as check; also prints the command's last line when it passes
 figure() {
 	figure_name=$1

@@ -30,9 +30,9 @@ WORK=$(mktemp -d /tmp/lineburn-root.XXXXXX)
 chmod 755 "$WORK"
 mkdir "$WORK/bin"
 clean_up() {
-	[ ! -e "$WORK/sessions" ] || while read -r session; do
-		pkill -KILL -s "$session"
-	done <"$WORK/sessions"
+	for session in "$WORK"/*.session; do
+		[ ! -e "$session" ] || pkill -KILL -s "$(cat "$session")"
+	done
 	rm -rf "$WORK"
 }
 trap clean_up EXIT
@@ -108,10 +108,11 @@ run() {
 	status=0
 	(cd "$WORK/$1" && exec setsid timeout -k 5 600 "$path") >"$log" 2>"$log.err" &
 	session=$!
-	echo $session >>"$WORK/sessions"
+	echo $session >"$WORK/$1.session"
 	wait $session || status=$?
 	# Processes that a failed script has left.
 	pkill -KILL -s $session
+	rm -f "$WORK/$1.session"
 	grep -E '^(ok|not ok|skip|noise|inconclusive) ' "$log" >"$said"
 	if [ "$status" -ne 0 ]; then
 		echo "not ok $1: the script ended with status $status: $(tail -n 1 "$log.err")" >>"$said"

@@ -6,7 +6,7 @@
 . "${TOP:?}/tests/root/lib.sh"
 
 recording=
-trap '[ -z "$recording" ] || kill "$recording" 2>/dev/null' EXIT
+trap 'kill_own $recording' EXIT
 trap 'exit 130' INT TERM
 
 if ! { storm=$(build storm.c) && brief=$(build brief.c -static); }; then
