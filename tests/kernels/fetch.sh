@@ -1,7 +1,7 @@
 #!/bin/sh
 # Downloads the kernel of a Debian suite from the mirror of this machine's apt, without changing
 # apt's state: the version and checksum in the file "pinned", else the suite's newest kernel.
-# usage: tests/kernels/fetch.sh FOLDER SUITE [SERIES]   (SERIES: 5.10; default: any)
+# usage: tests/kernels/fetch.sh FOLDER SUITE[-rt] [SERIES]   (-rt: PREEMPT_RT; SERIES: 5.10; default: any)
 # KERNELS_NEWEST=1: always the newest.
 # Writes FOLDER/vmlinuz and FOLDER/version. A newest kernel that is there already is used for a week.
 # Exit status 1: no kernel; the last line says why.
@@ -9,6 +9,7 @@ set -eu
 folder=${1:?usage: fetch.sh FOLDER SUITE [SERIES]}
 suite=${2:?}
 series=${3:-}
+flavour=cloud
 keys=/usr/share/keyrings/debian-archive-keyring.gpg
 
 pinned=
@@ -17,6 +18,12 @@ if [ -z "${KERNELS_NEWEST:-}" ]; then
 	pinned=$(sed -n "s/^$suite \\([^ ]*\\) .*/\\1/p" "$(dirname "$0")/pinned")
 	checksum=$(sed -n "s/^$suite $pinned //p" "$(dirname "$0")/pinned")
 fi
+case $suite in
+*-rt)
+	suite=${suite%-rt}
+	flavour=rt
+	;;
+esac
 
 # is_pinned: whether FOLDER has the pinned kernel
 is_pinned() {
@@ -80,7 +87,7 @@ of_series() {
 	fi
 	of_series_numbers='[0-9.]+'
 	[ -z "$series" ] || of_series_numbers="$(echo "$series" | sed 's/\./\\./g')(\.[0-9.]+)?"
-	grep -E "^linux-image-$of_series_numbers([-+~].*)?-cloud-amd64\$" | sort -rV
+	grep -E "^linux-image-$of_series_numbers([-+~].*)?-$flavour-amd64\$" | sort -rV
 }
 
 # unpack PACKAGE: extracts its kernel, if it has one, to FOLDER/vmlinuz

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Boots old and new kernels of Debian in qemu without KVM, and runs lineburn there.
-# usage: tests/kernels/run.sh BIN UNIT_TESTS [SUITE...]   (default: all of the table below)
+# usage: tests/kernels/run.sh BIN UNIT_TESTS [SUITE[-rt]...]   (-rt: PREEMPT_RT; default: all of the table below)
 # Each test prints "ok NAME", "not ok NAME: reason" or "skip NAME: reason".
 # Last line: "kernels: N passed, N failed, N skipped". build/kernels/SUITE keeps the guest's
 # console, and lineburn's output in out/.
@@ -22,7 +22,7 @@ cache=$TOP/build/kernels
 
 # The kernel series of each suite.
 series_of() {
-	case $1 in
+	case ${1%-rt} in
 	bullseye) echo 5.10 ;;
 	bookworm) echo 6.1 ;;
 	trixie) echo 6.12 ;;
@@ -31,7 +31,7 @@ series_of() {
 least=1
 if [ $# -eq 0 ]; then
 	least=3
-	set -- bullseye bookworm trixie sid experimental
+	set -- bullseye bookworm trixie bullseye-rt trixie-rt sid experimental
 fi
 nr_judged=0
 
