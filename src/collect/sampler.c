@@ -16,21 +16,12 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "collect/map_sizes.h"
 #include "collect/perf_event.h"
 #include "lineburn_filter.h" /* the skeleton has it in .bss */
 #include "sampler.skel.h"
 
-#define BATCH               4096
-#define ROWS_PER_DRAIN      4000 /* most rows a drain should find; sets the interval */
-#define MIN_INTERVAL_MS     100
-#define ROOM_INTERVALS      4 /* drain intervals of room, in case a drain is late */
-#define MAX_INTERVAL_MS     1000
-#define MIN_ROWS            4096
-#define MAX_ROWS            (1u << 20)
-#define BYTES_PER_BODY      512 /* on average; 55 frames, a Python stack has about 30 */
-#define MIN_BODY_BYTES      (1u << 20)
-#define MAX_BODY_BYTES      (64u << 20)
-#define LRU_ENTRIES_PER_CPU 256u
+#define BATCH 4096
 /* Minimum pause between announced execs: at most as many as first samples. */
 #define MIN_EXEC_PAUSE_NS 2000000ULL
 /* Rate per CPU that the maps are sized for if the source has no rate. */
@@ -60,6 +51,7 @@ struct sampler {
 	bool drain_wanted;
 	uint32_t nr_possible_cpus;
 	uint32_t nr_sized_cpus; /* the maps are sized for that many */
+	struct map_sizes sizes;
 
 	struct sample_source source;
 	uint32_t rate_hz; /* samples of a CPU per second that the maps are sized for */
@@ -102,32 +94,14 @@ static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list 
 
 unsigned int sampler_drain_interval_ms(const struct sampler *s)
 {
-	uint64_t per_second = (uint64_t)s->rate_hz * s->nr_sized_cpus;
-	uint64_t ms = ROWS_PER_DRAIN * 1000ULL / per_second;
-
-	return (unsigned int)(ms < MIN_INTERVAL_MS
-				      ? MIN_INTERVAL_MS
-				      : (ms > MAX_INTERVAL_MS ? MAX_INTERVAL_MS : ms));
+	return s->sizes.interval_ms;
 }
 
 unsigned int sampler_room_ms(const struct sampler *s)
 {
-	return ROOM_INTERVALS * sampler_drain_interval_ms(s);
+	return s->sizes.room_ms;
 }
 
-static uint64_t power_of_two_between(uint64_t want, uint64_t min, uint64_t max)
-{
-	uint64_t n = min;
-
-	while (n < want && n < max)
-		n *= 2;
-	return n;
-}
-
-/*
- * Before Linux 6.17 each CPU keeps up to 128 free entries of an LRU map for itself (commit
- * d4adf1c9ee77), so a map of 16,384 entries holds next to nothing on 128 CPUs.
- */
 static int size_lru_maps(struct sampler *s)
 {
 	uint32_t cpus = s->config.nr_cpus ? s->config.nr_cpus : s->nr_possible_cpus;
@@ -135,8 +109,8 @@ static int size_lru_maps(struct sampler *s)
 				  s->skel->maps.codes_told};
 
 	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
-		if (bpf_map__max_entries(maps[i]) < cpus * LRU_ENTRIES_PER_CPU &&
-		    bpf_map__set_max_entries(maps[i], cpus * LRU_ENTRIES_PER_CPU))
+		if (bpf_map__set_max_entries(
+			    maps[i], map_sizes_lru(bpf_map__max_entries(maps[i]), cpus)))
 			return -EINVAL;
 	return 0;
 }
@@ -144,24 +118,14 @@ static int size_lru_maps(struct sampler *s)
 /* Sizes the maps for some intervals in which all samples differ. */
 static int size_maps(struct sampler *s)
 {
-	uint64_t per_drain = (uint64_t)s->rate_hz * s->nr_sized_cpus *
-			     sampler_drain_interval_ms(s) / 1000;
-	uint64_t rows = s->config.max_rows
-				? s->config.max_rows
-				: power_of_two_between(per_drain * ROOM_INTERVALS,
-						       MIN_ROWS, MAX_ROWS);
-	uint64_t bytes = s->config.body_bytes
-				 ? s->config.body_bytes
-				 : power_of_two_between(rows * BYTES_PER_BODY,
-							MIN_BODY_BYTES, MAX_BODY_BYTES);
 	struct bpf_map *counts[] = {s->skel->maps.counts_0, s->skel->maps.counts_1};
 	struct bpf_map *bodies[] = {s->skel->maps.bodies_0, s->skel->maps.bodies_1};
 
 	for (size_t i = 0; i < LB_NR_SLOTS; i++)
-		if (bpf_map__set_max_entries(counts[i], (uint32_t)rows) ||
-		    bpf_map__set_max_entries(bodies[i], (uint32_t)bytes))
+		if (bpf_map__set_max_entries(counts[i], s->sizes.rows) ||
+		    bpf_map__set_max_entries(bodies[i], s->sizes.body_bytes))
 			return -EINVAL;
-	s->skel->rodata->body_ring_bytes = (uint32_t)bytes;
+	s->skel->rodata->body_ring_bytes = s->sizes.body_bytes;
 	return size_lru_maps(s);
 }
 
@@ -380,6 +344,8 @@ int sampler_new(const struct sampler_config *config, struct sampler **ret,
 			"cannot read the list of CPUs below /sys; mount sysfs");
 	s->nr_possible_cpus = (uint32_t)rc;
 	s->nr_sized_cpus = config->nr_cpus ? config->nr_cpus : (uint32_t)online.nr;
+	s->sizes = map_sizes_of(s->rate_hz, s->nr_sized_cpus, (uint32_t)config->max_rows,
+				(uint32_t)config->body_bytes);
 
 	s->percpu = calloc(s->nr_possible_cpus, sizeof(*s->percpu));
 	s->batch_keys = calloc(BATCH, sizeof(*s->batch_keys));

@@ -163,6 +163,13 @@ MUTANTS = [
      "src/collect/sampler.c", "unit collect/sampler",
      "\tif (bpf_map_update_elem(bpf_map__fd(s->skel->maps.counts), &old,\n"
      "\t\t\t\t&s->slots[old].counts_fd, BPF_ANY))\n\t\treturn -errno;\n", ""),
+    ("lru-map-too-small", "free entries that each CPU keeps for itself make LRU maps evict early",
+     "src/collect/map_sizes.c", "unit collect/map_sizes",
+     "return wanted + nr_possible_cpus * MAP_SIZES_LRU_FREE_PER_CPU;",
+     "return wanted + nr_possible_cpus;"),
+    ("room-without-bodies", "the time until a slot is full ignores the ring of stacks",
+     "src/collect/map_sizes.c", "unit collect/map_sizes",
+     "\tif (stacks > rows)\n", "\tif (stacks)\n"),
     ("sleeping-ring-admitted", "a ring buffer whose lock sleeps is used",
      "src/collect/kernel_quirks.c", "unit collect/kernel_quirks",
      "sleeps = !lock || !strcmp(btf__name_by_offset(btf, lock->name_off), \"spinlock\");",

@@ -549,9 +549,9 @@ static void maps_for_512_cpus(void **state)
 
 	open_with(f, &(struct sampler_config){.nr_cpus = 512});
 	skel = sampler_skel(f->sampler);
-	assert_true(bpf_map__max_entries(skel->maps.images) >= 512 * 256);
-	assert_true(bpf_map__max_entries(skel->maps.code_gens) >= 512 * 256);
-	assert_true(bpf_map__max_entries(skel->maps.codes_told) >= 512 * 256);
+	assert_int_equal(bpf_map__max_entries(skel->maps.images), 16384 + 512 * 128);
+	assert_int_equal(bpf_map__max_entries(skel->maps.code_gens), 16384 + 512 * 128);
+	assert_int_equal(bpf_map__max_entries(skel->maps.codes_told), 32768 + 512 * 128);
 	print_message("maps for 512 CPUs: %lu MB\n",
 		      (unsigned long)(sampler_map_bytes(f->sampler) >> 20));
 }

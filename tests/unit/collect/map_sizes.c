@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Map sizes from one CPU to 512, at the lowest and the highest rates. */
+#include "collect/map_sizes.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+
+#define MIB (1u << 20)
+
+static void sizes_by_rate_and_cpus(void **state)
+{
+	static const struct {
+		uint32_t rate_hz, nr_cpus;
+		struct map_sizes want;
+	} cases[] = {
+		{1, 1, {1000, 4096, 2 * MIB, 4000}},
+		{99, 2, {1000, 4096, 2 * MIB, 4000}},
+		{999, 2, {1000, 8192, 4 * MIB, 4000}},
+		{99, 128, {315, 16384, 8 * MIB, 1260}},
+		{99, 512, {100, 32768, 16 * MIB, 400}},
+		/* The maximum of the ring: half of the rows have a body of 512 bytes. */
+		{999, 512, {100, 262144, 64 * MIB, 256}},
+		{10000, 512, {100, 1048576, 64 * MIB, 200}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct map_sizes got =
+			map_sizes_of(cases[i].rate_hz, cases[i].nr_cpus, 0, 0);
+		const struct map_sizes *want = &cases[i].want;
+
+		if (got.interval_ms != want->interval_ms || got.rows != want->rows ||
+		    got.body_bytes != want->body_bytes || got.room_ms != want->room_ms)
+			fail_msg("%u Hz, %u CPUs: %u ms, %u rows, %u bytes, room %u ms",
+				 cases[i].rate_hz, cases[i].nr_cpus, got.interval_ms,
+				 got.rows, got.body_bytes, got.room_ms);
+	}
+}
+
+/* All samples of the promised time fit, even if each has a stack of its own. */
+static void room_is_as_promised(void **state)
+{
+	(void)state;
+	for (uint32_t nr_cpus = 1; nr_cpus <= 512; nr_cpus++)
+		for (uint32_t rate_hz = 1; rate_hz <= 1000; rate_hz++) {
+			struct map_sizes s = map_sizes_of(rate_hz, nr_cpus, 0, 0);
+			uint64_t nr = (uint64_t)rate_hz * nr_cpus * s.room_ms / 1000;
+
+			assert_true(s.room_ms > 2 * s.interval_ms);
+			assert_true(nr <= s.rows);
+			assert_true(nr * MAP_SIZES_BYTES_PER_BODY <= s.body_bytes);
+		}
+}
+
+static void given_sizes_are_kept(void **state)
+{
+	struct map_sizes s = map_sizes_of(99, 2, 64, 4096);
+
+	(void)state;
+	assert_int_equal(s.rows, 64);
+	assert_int_equal(s.body_bytes, 4096);
+}
+
+/*
+ * The kernel's rule: a CPU without free entries takes 128 of those that no CPU has, and
+ * evicts others if there are fewer. All other CPUs may have 128 free ones each.
+ */
+static void lru_maps_keep_their_entries(void **state)
+{
+	(void)state;
+	for (uint32_t nr_cpus = 1; nr_cpus <= 8192; nr_cpus *= 2) {
+		uint32_t others = (nr_cpus - 1) * 128;
+
+		assert_true(map_sizes_lru(16384, nr_cpus) - others - 128 >= 16384);
+		assert_true(map_sizes_lru(32768, nr_cpus) - others - 128 >= 32768);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sizes_by_rate_and_cpus),
+		cmocka_unit_test(room_is_as_promised),
+		cmocka_unit_test(given_sizes_are_kept),
+		cmocka_unit_test(lru_maps_keep_their_entries),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
