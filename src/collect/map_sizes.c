@@ -11,6 +11,10 @@
 #define MAX_ROWS           (1u << 20)
 #define MIN_BODY_BYTES     (1u << 20)
 #define MAX_BODY_BYTES     (64u << 20)
+/* 20 first samples of each CPU; 10,000 processes on 512 CPUs. */
+#define FIRST_BYTES_PER_CPU 1024
+#define MIN_FIRST_BYTES     (64u << 10)
+#define MAX_FIRST_BYTES     (1u << 20)
 
 static uint64_t between(uint64_t want, uint64_t min, uint64_t max)
 {
@@ -50,6 +54,9 @@ struct map_sizes map_sizes_of(uint32_t rate_hz, uint32_t nr_cpus, uint32_t rows,
 		.interval_ms = (uint32_t)interval_ms,
 		.rows = rows,
 		.body_bytes = body_bytes,
+		.first_bytes =
+			power_of_two_between((uint64_t)nr_cpus * FIRST_BYTES_PER_CPU,
+					     MIN_FIRST_BYTES, MAX_FIRST_BYTES),
 		.room_ms = (uint32_t)between(stacks * 1000 / per_second,
 					     MIN_ROOM_INTERVALS * interval_ms,
 					     ROOM_INTERVALS * interval_ms),

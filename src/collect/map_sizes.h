@@ -17,6 +17,7 @@ struct map_sizes {
 	uint32_t interval_ms; /* between two drains */
 	uint32_t rows; /* of one slot's counts map */
 	uint32_t body_bytes; /* of one slot's body ring, a power of two */
+	uint32_t first_bytes; /* of the ring of first samples, a power of two */
 	/* A drain may come this long after the last one, if all samples differ. */
 	uint32_t room_ms;
 };

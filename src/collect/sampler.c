@@ -125,6 +125,8 @@ static int size_maps(struct sampler *s)
 		if (bpf_map__set_max_entries(counts[i], s->sizes.rows) ||
 		    bpf_map__set_max_entries(bodies[i], s->sizes.body_bytes))
 			return -EINVAL;
+	if (bpf_map__set_max_entries(s->skel->maps.first_samples, s->sizes.first_bytes))
+		return -EINVAL;
 	s->skel->rodata->body_ring_bytes = s->sizes.body_bytes;
 	return size_lru_maps(s);
 }

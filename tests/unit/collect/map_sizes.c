@@ -7,8 +7,10 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <linux/bpf.h>
 
 #include "base/cleanup.h"
+#include "lineburn.h"
 
 #define MIB (1u << 20)
 
@@ -18,14 +20,14 @@ static void sizes_by_rate_and_cpus(void **state)
 		uint32_t rate_hz, nr_cpus;
 		struct map_sizes want;
 	} cases[] = {
-		{1, 1, {1000, 4096, 2 * MIB, 4000}},
-		{99, 2, {1000, 4096, 2 * MIB, 4000}},
-		{999, 2, {1000, 8192, 4 * MIB, 4000}},
-		{99, 128, {315, 16384, 8 * MIB, 1260}},
-		{99, 512, {100, 32768, 16 * MIB, 400}},
+		{1, 1, {1000, 4096, 2 * MIB, 64 << 10, 4000}},
+		{99, 2, {1000, 4096, 2 * MIB, 64 << 10, 4000}},
+		{999, 2, {1000, 8192, 4 * MIB, 64 << 10, 4000}},
+		{99, 128, {315, 16384, 8 * MIB, 128 << 10, 1260}},
+		{99, 512, {100, 32768, 16 * MIB, 512 << 10, 400}},
 		/* The maximum of the ring: half of the rows have a body of 512 bytes. */
-		{999, 512, {100, 262144, 64 * MIB, 256}},
-		{10000, 512, {100, 1048576, 64 * MIB, 200}},
+		{999, 512, {100, 262144, 64 * MIB, 512 << 10, 256}},
+		{10000, 512, {100, 1048576, 64 * MIB, 512 << 10, 200}},
 	};
 
 	(void)state;
@@ -35,7 +37,8 @@ static void sizes_by_rate_and_cpus(void **state)
 		const struct map_sizes *want = &cases[i].want;
 
 		if (got.interval_ms != want->interval_ms || got.rows != want->rows ||
-		    got.body_bytes != want->body_bytes || got.room_ms != want->room_ms)
+		    got.body_bytes != want->body_bytes ||
+		    got.first_bytes != want->first_bytes || got.room_ms != want->room_ms)
 			fail_msg("%u Hz, %u CPUs: %u ms, %u rows, %u bytes, room %u ms",
 				 cases[i].rate_hz, cases[i].nr_cpus, got.interval_ms,
 				 got.rows, got.body_bytes, got.room_ms);
@@ -55,6 +58,21 @@ static void room_is_as_promised(void **state)
 			assert_true(nr <= s.rows);
 			assert_true(nr * MAP_SIZES_BYTES_PER_BODY <= s.body_bytes);
 		}
+}
+
+/*
+ * The first samples of 10,000 processes fit, even if user space reads none meanwhile. A
+ * small machine has the size that it always had.
+ */
+static void first_samples_fit(void **state)
+{
+	size_t record = sizeof(struct lb_first_sample) + BPF_RINGBUF_HDR_SZ;
+
+	(void)state;
+	assert_true(map_sizes_of(99, 512, 0, 0).first_bytes / record >= 10000);
+	assert_int_equal(map_sizes_of(99, 1, 0, 0).first_bytes, 64 << 10);
+	assert_int_equal(map_sizes_of(99, 64, 0, 0).first_bytes, 64 << 10);
+	assert_int_equal(map_sizes_of(99, 8192, 0, 0).first_bytes, MIB);
 }
 
 static void given_sizes_are_kept(void **state)
@@ -86,6 +104,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sizes_by_rate_and_cpus),
 		cmocka_unit_test(room_is_as_promised),
+		cmocka_unit_test(first_samples_fit),
 		cmocka_unit_test(given_sizes_are_kept),
 		cmocka_unit_test(lru_maps_keep_their_entries),
 	};

@@ -561,7 +561,7 @@ static void first_samples_do_not_fit(void **state)
 	struct fixture *f = *state;
 	struct sampler_totals t;
 
-	open_for_child(f, &(struct sampler_config){0});
+	open_for_child(f, &(struct sampler_config){.nr_cpus = 2});
 	tell(f, 3000, CHANGE_USER);
 	assert_int_equal(drain(f), 3000);
 	t = sums_close(f);
