@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -87,6 +88,14 @@ void fake_reset(void)
 uint32_t fake_now_ms(void)
 {
 	return (uint32_t)((fake.now_ns - FAKE_BEGIN_NS) / FAKE_MS);
+}
+
+uint64_t fake_cpu_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
 void fake_sample(uint32_t at_ms, const struct fake_image *image, uint64_t ip,
@@ -291,6 +300,7 @@ void sampler_stop(struct sampler *s)
 	(void)s;
 	is_running = false;
 	fake.is_stopped = true;
+	fake.stopped_cpu_ns = fake_cpu_ns();
 	stop_ns = fake.now_ns;
 }
 
@@ -408,6 +418,17 @@ static void emit(const struct fake_item *item, const struct sampler_handlers *ha
 	handlers->sample(handlers->ctx, &sample);
 }
 
+/* Samples that no script has: the kernel side has counted each of them. */
+static void emit_more(const struct sampler_handlers *handlers)
+{
+	uint64_t nr = fake.rows ? fake.rows(fake.rows_ctx, handlers) : 0;
+
+	fake.totals.ctr.n[LB_CTR_TICKS] += nr;
+	fake.totals.ctr.n[LB_CTR_SAMPLED] += nr;
+	fake.totals.ctr.n[LB_CTR_COUNTED] += nr;
+	fake.totals.rows_counted += nr;
+}
+
 int sampler_drain(struct sampler *s, const struct sampler_handlers *handlers)
 {
 	struct fake_items rows = slot;
@@ -427,6 +448,7 @@ int sampler_drain(struct sampler *s, const struct sampler_handlers *handlers)
 	}
 	for (size_t i = 0; i < LB_NR_COUNTERS; i++)
 		fake.totals.ctr.n[i] += counters.n[i];
+	emit_more(handlers);
 	fake.totals.lost_drain = fake.totals.ctr.n[LB_CTR_COUNTED] -
 				 fake.totals.rows_counted;
 	free(rows.items);
@@ -578,11 +600,16 @@ void file_writer_start(struct file_writer *w, int (*work)(void *ctx), void *ctx)
 int file_writer_finish(struct file_writer *w)
 {
 	int (*work)(void *ctx) = w->work;
+	uint64_t begin_ns;
+	int rc;
 
 	if (fake.now_ns < w->done_ns)
 		fake_pass(w->done_ns - fake.now_ns);
 	w->work = NULL;
-	return work(w->ctx);
+	begin_ns = fake_cpu_ns();
+	rc = work(w->ctx);
+	fake.write_cpu_ns += fake_cpu_ns() - begin_ns;
+	return rc;
 }
 
 /* ---- record/wakeups.h ---- */

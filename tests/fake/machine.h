@@ -57,6 +57,16 @@ struct fake_machine {
 	struct unwind_totals unwind;
 	uint64_t targets_refused;
 
+	/*
+	 * Delivers further rows at each drain. Return: the number of their samples.
+	 * NULL: there are none.
+	 */
+	uint64_t (*rows)(void *ctx, const struct sampler_handlers *handlers);
+	void *rows_ctx;
+
+	/* CPU time of this process: when sampling stopped; of writing files. */
+	uint64_t stopped_cpu_ns, write_cpu_ns;
+
 	/* The log of what happened. */
 	uint64_t flips_ms[FAKE_MAX_LOG];
 	size_t nr_flips;
@@ -77,6 +87,8 @@ extern struct fake_machine fake;
 /** Clears the script and the log, and resets the machine. */
 void fake_reset(void);
 uint32_t fake_now_ms(void);
+/** Returns the CPU time of this process, which is real. */
+uint64_t fake_cpu_ns(void);
 
 /* ---- the script ---- */
 

@@ -552,6 +552,92 @@ static void names_beyond_the_maximum_are_told(void **state)
 	check_sums();
 }
 
+#define MANY_STACKS    100000
+#define MANY_PROCESSES 10000
+
+/* Each stack once in a drain, in @*ctx drains. */
+static uint64_t deliver_many(void *ctx, const struct sampler_handlers *handlers)
+{
+	uint32_t *nr_drains = ctx;
+
+	if (!*nr_drains)
+		return 0;
+	--*nr_drains;
+	for (uint32_t i = 0; i < MANY_STACKS; i++) {
+		__u64 ips[] = {IP + i, IP + i % 100, IP + i % 10};
+		struct sample sample = {
+			.start_boottime_ns = FAKE_BEGIN_NS,
+			.tgid = FAKE_FIRST_PID + i % MANY_PROCESSES,
+			.exec_id = 1,
+			.count = 1,
+			.values = {1000000},
+			.first_ns = fake.now_ns,
+			.last_ns = fake.now_ns,
+			.user_hash = i + 1,
+			.user_ips = ips,
+			.nr_user = ARRAY_SIZE(ips),
+		};
+
+		handlers->sample(handlers->ctx, &sample);
+	}
+	return MANY_STACKS;
+}
+
+/* The first @nr of the many processes run; the others are unknown. */
+static void begin_many(uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		begin_program(&(struct fake_image){FAKE_FIRST_PID + i, 1, 0},
+			      "/bin/program");
+}
+
+/* A hundred thousand stacks of ten thousand processes: all are there, and only once. */
+static void many_stacks_are_counted(void **state)
+{
+	uint32_t nr_drains = 3;
+
+	(void)state;
+	begin_many(MANY_PROCESSES);
+	fake.rows = deliver_many;
+	fake.rows_ctx = &nr_drains;
+	fake_signal(500, SIGINT);
+	record((struct sampling){0});
+	assert_int_equal(files.nr, 1);
+	assert_int_equal(files.profiles[0]->nr_samples, MANY_STACKS);
+	assert_int_equal(losses(0)->counted, 3 * MANY_STACKS);
+	assert_int_equal(losses(0)->addresses_dropped, 0);
+	check_sums();
+}
+
+/*
+ * Limits that they exceed are told: the memory of the rows that wait while a file is
+ * written, and the number of addresses. Samples whose addresses are over the limit are
+ * counted.
+ */
+static void many_stacks_beyond_the_limits_are_told(void **state)
+{
+	uint32_t nr_drains = 15;
+
+	(void)state;
+	begin_many(MANY_PROCESSES);
+	fake.rows = deliver_many;
+	fake.rows_ctx = &nr_drains;
+	fake.write_ms = 450;
+	fake_signal(1600, SIGINT);
+	/* Half of the memory is for the waiting rows: room for some 80,000. */
+	record((struct sampling){
+		.window_s = 1, .memory_bytes = 32 << 20, .limits.addresses = 40000});
+	assert_int_equal(files.nr, 2);
+	assert_int_equal(losses(0)->sampled, 10 * MANY_STACKS);
+	assert_int_equal(losses(0)->rows_dropped, 0);
+	assert_int_equal(losses(0)->counted, 10 * MANY_STACKS);
+	assert_true(losses(0)->addresses_dropped >= MANY_STACKS - 40000);
+	assert_int_equal(losses(1)->sampled, 5 * MANY_STACKS);
+	/* Four drains came while the first file was written. */
+	assert_in_range(losses(1)->rows_dropped, 4 * 10000, 4 * 60000);
+	check_sums();
+}
+
 /* ---- attribution of samples to images ---- */
 
 /* Three programs with one pid and address: an exec, then a new process. */
@@ -1023,6 +1109,8 @@ int main(void)
 		REPLAY(mappings_beyond_the_maximum_are_told),
 		REPLAY(addresses_beyond_the_maximum_are_told),
 		REPLAY(names_beyond_the_maximum_are_told),
+		REPLAY(many_stacks_are_counted),
+		REPLAY(many_stacks_beyond_the_limits_are_told),
 		REPLAY(samples_go_to_their_image),
 		REPLAY(an_exec_is_told_late),
 		REPLAY(an_address_changes_its_owner),
