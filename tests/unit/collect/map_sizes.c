@@ -7,7 +7,10 @@
 #include <stddef.h>
 
 #include <cmocka.h>
-#include <linux/bpf.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <sched.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "lineburn.h"
@@ -99,6 +102,61 @@ static void lru_maps_keep_their_entries(void **state)
 	}
 }
 
+static void run_on(int cpu)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(cpu, &cpus);
+	assert_int_equal(sched_setaffinity(0, sizeof(cpus), &cpus), 0);
+}
+
+/*
+ * Adds an entry on each of @allowed, which then keeps further free ones for itself, and the
+ * other entries on one of them. Return: how many of @wanted are still there.
+ */
+static uint32_t entries_kept(uint32_t size, uint32_t wanted, const cpu_set_t *allowed)
+{
+	int fd = bpf_map_create(BPF_MAP_TYPE_LRU_HASH, "lru", 4, 4, size, NULL);
+	uint32_t key = 0, kept = 0, value = 0;
+
+	assert_true(fd >= 0);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, allowed))
+			continue;
+		run_on(cpu);
+		assert_int_equal(bpf_map_update_elem(fd, &key, &value, BPF_ANY), 0);
+		key++;
+	}
+	for (; key < wanted; key++)
+		assert_int_equal(bpf_map_update_elem(fd, &key, &value, BPF_ANY), 0);
+	for (key = 0; key < wanted; key++)
+		kept += !bpf_map_lookup_elem(fd, &key, &value);
+	close(fd);
+	return kept;
+}
+
+/* The same with maps of this kernel, on the CPUs of this machine. */
+static void real_lru_maps_keep_their_entries(void **state)
+{
+	uint32_t nr_cpus = (uint32_t)libbpf_num_possible_cpus(), wanted = 1024;
+	cpu_set_t allowed;
+
+	(void)state;
+	if (geteuid()) {
+		print_message("skip: making BPF maps needs root\n");
+		skip();
+	}
+	assert_int_equal(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+	while (wanted < nr_cpus * 128)
+		wanted *= 2;
+	assert_int_equal(entries_kept(map_sizes_lru(wanted, nr_cpus), wanted, &allowed),
+			 wanted);
+	if (CPU_COUNT(&allowed) > 1)
+		assert_true(entries_kept(wanted, wanted, &allowed) < wanted);
+	sched_setaffinity(0, sizeof(allowed), &allowed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -107,6 +165,7 @@ int main(void)
 		cmocka_unit_test(first_samples_fit),
 		cmocka_unit_test(given_sizes_are_kept),
 		cmocka_unit_test(lru_maps_keep_their_entries),
+		cmocka_unit_test(real_lru_maps_keep_their_entries),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
