@@ -160,6 +160,7 @@ $(BUILD)/tests/replay/%: tests/replay/%.c $(FAKE_OBJS) $(LIB)
 	$(call say,TEST,$@)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(FAKE_OBJS) $(LIB) -lcmocka $(LDLIBS)
 
 $(BUILD)/tests/bench/dwarf-libdw: $(BUILD)/tests/lib/libdw.o
+$(BUILD)/tests/bench/scale: $(FAKE_OBJS)
 $(BUILD)/tests/bench/%: tests/bench/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(call say,BENCH,$@)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $(filter %.c %.o,$^) $(LIB) $(LDLIBS)
@@ -186,7 +187,7 @@ check-root: $(BIN) $(BUILD)/tests/root/pprof-rules
 	@tests/root/run.sh ./$(BIN)
 stats: $(BIN) $(BUILD)/tests/root/pprof-rules
 	@tests/stats/run.sh ./$(BIN)
-check-kernels: $(BIN) $(addprefix $(BUILD)/tests/unit/collect/,unwind jit_probe)
+check-kernels: $(BIN) $(addprefix $(BUILD)/tests/unit/collect/,unwind jit_probe map_sizes)
 	@tests/kernels/run.sh ./$(BIN) $(BUILD)/tests/unit/collect
 nightly:
 	@tools/nightly.sh

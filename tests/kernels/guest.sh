@@ -49,6 +49,7 @@ part() {
 stacks() {
 	told unwind /unit/unwind
 	told jit_probe /unit/jit_probe
+	told map_sizes /unit/map_sizes
 	profiled deep run -F 199 -- /test/stacks deep 2000
 	profiled signal run -F 199 -- /test/stacks signal 2000
 	profiled python run -F 199 --max-frames 512 -- /bin/python3 -S -E /test/recursion.py 30 10

@@ -33,7 +33,7 @@ install -m 755 /bin/busybox "$root/bin/busybox"
 install -m 755 "$here/guest.sh" "$root/init"
 install -m 755 "$bin" "$root/bin/lineburn"
 libraries "$bin"
-for test in unwind jit_probe; do
+for test in unwind jit_probe map_sizes; do
 	install -D -m 755 "$unit/$test" "$root/unit/$test"
 	libraries "$unit/$test"
 done

@@ -57,6 +57,7 @@ unit_ended() {
 stacks() {
 	unit unwind
 	unit jit_probe
+	unit map_sizes
 	figure "$kernel deep" profiled deep "$whole_stacks" "hottest() == is_at('stacks.c burn')" \
 		"total('stacks.c deep') >= 90"
 	figure "$kernel deep-frames" stacks_have deep "times($turns, 'burn') >= 95"
