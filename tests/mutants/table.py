@@ -21,6 +21,12 @@ MUTANTS = [
      "src/decode/dwarf/dwarf.c", "unit decode/dwarf/reference",
      "return (struct frame_place){s->parent, s->call_file, s->call_line};",
      "return (struct frame_place){s->parent, s->call_file, s->call_line + 1};"),
+    ("form-of-three-bytes-unknown", "values of three bytes, which only large programs have, are not read",
+     "src/decode/dwarf/unit.c", "unit decode/dwarf/formats",
+     "\tcase DW_FORM_addrx3:\n\t\treturn 3;", "\tcase DW_FORM_addrx3:\n\t\treturn ABBREV_VARIABLE;"),
+    ("later-dwarf-read-as-5", "units of DWARF 6 are read as if they were of DWARF 5",
+     "src/decode/dwarf/unit.c", "unit decode/dwarf/formats",
+     "} else if (u->widths.version == 5) {", "} else if (u->widths.version >= 5) {"),
     ("return-address-is-a-line", "a caller's line is that of its return address, not of the call",
      "src/symbolize/symbolizer.c", "unit symbolize/symbolizer",
      "uint32_t symbolizer_want(struct symbolizer *s, const struct process *proc, uint64_t ip,\n"
