@@ -27,6 +27,12 @@ MUTANTS = [
     ("later-dwarf-read-as-5", "units of DWARF 6 are read as if they were of DWARF 5",
      "src/decode/dwarf/unit.c", "unit decode/dwarf/formats",
      "} else if (u->widths.version == 5) {", "} else if (u->widths.version >= 5) {"),
+    ("large-package-cut", "units beyond 4 GiB of a .dwp are not found",
+     "src/decode/dwarf/unit.c", "unit decode/dwarf/file",
+     "at.info < info_bytes; at.info += 1ULL << 32", "at.info < info_bytes; at.info = info_bytes"),
+    ("package-reserved-bytes", "a .dwp of DWARF 5 is not read if the reserved bytes of its index are not 0",
+     "src/decode/dwarf/unit.c", "unit decode/dwarf/formats",
+     "if ((version & UINT16_MAX) == 5)", "if (version == 5)"),
     ("return-address-is-a-line", "a caller's line is that of its return address, not of the call",
      "src/symbolize/symbolizer.c", "unit symbolize/symbolizer",
      "uint32_t symbolizer_want(struct symbolizer *s, const struct process *proc, uint64_t ip,\n"

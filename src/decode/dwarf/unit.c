@@ -736,6 +736,8 @@ static bool find_contribution(struct debug_file *dwp, uint64_t dwo_id,
 	uint64_t tables = 16 + 12ULL * slots;
 	uint32_t row;
 
+	if ((version & UINT16_MAX) == 5) /* of DWARF 5, the other half is reserved */
+		version = 5;
 	if (c.failed || (version != 2 && version != 5) || !slots ||
 	    (slots & (slots - 1)) || columns > 16)
 		return false;
@@ -770,6 +772,7 @@ static bool split_from_dwp(const struct unit *skeleton, struct unit *ret)
 {
 	struct debug_file *file = skeleton->file;
 	struct contribution at;
+	uint64_t info_bytes;
 
 	if (!file->dwp_tried) {
 		_cleanup_free_ struct need *need = calloc(1, sizeof(*need));
@@ -780,8 +783,14 @@ static bool split_from_dwp(const struct unit *skeleton, struct unit *ret)
 			(void)ask(file->context, need, DEBUG_FILE_SPLIT, &file->dwp);
 		}
 	}
-	return file->dwp && find_contribution(file->dwp, skeleton->dwo_id, &at) &&
-	       read_split(file->dwp, &at, skeleton, ret);
+	if (!file->dwp || !find_contribution(file->dwp, skeleton->dwo_id, &at))
+		return false;
+	/* The index has the low 32 bits of offsets. The id tells the unit. */
+	info_bytes = debug_file_section(file->dwp, DEBUG_INFO).len;
+	for (; at.info < info_bytes; at.info += 1ULL << 32)
+		if (read_split(file->dwp, &at, skeleton, ret))
+			return true;
+	return false;
 }
 
 /* A .dwo has one compile unit, and type units before or after it. */

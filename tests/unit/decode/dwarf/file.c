@@ -142,6 +142,66 @@ static void test_dwp(void **state)
 	}
 }
 
+/*
+ * Puts 4 GiB before the units of "dir/program.dwp", as if it had many more. Its index
+ * stays the same, because dwp and llvm-dwp cut offsets to 32 bits.
+ */
+static void shift_units(void)
+{
+	const uint64_t shift = 1ULL << 32, new_off = 1ULL << 24; /* beyond the file */
+	char path[PATH_MAX], bytes[65536];
+	Elf_Scn *scn = NULL;
+	uint64_t header = 0;
+	Elf64_Shdr sh;
+	size_t names;
+	int fd;
+	Elf *elf = elf_of("program.dwp", &fd);
+
+	assert_int_equal(elf_getshdrstrndx(elf, &names), 0);
+	do {
+		scn = elf_nextscn(elf, scn);
+		assert_non_null(scn);
+		sh = *elf64_getshdr(scn);
+	} while (strcmp(elf_strptr(elf, names, sh.sh_name), ".debug_info.dwo"));
+	header = elf64_getehdr(elf)->e_shoff + elf_ndxscn(scn) * sizeof(sh);
+	elf_end(elf);
+	close(fd);
+	snprintf(path, sizeof(path), "%s/program.dwp", dir);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(sh.sh_size <= sizeof(bytes));
+	assert_int_equal(pread(fd, bytes, sh.sh_size, (off_t)sh.sh_offset), sh.sh_size);
+	assert_int_equal(pwrite(fd, bytes, sh.sh_size, (off_t)(new_off + shift)),
+			 sh.sh_size);
+	sh.sh_offset = new_off;
+	sh.sh_size += shift;
+	assert_int_equal(pwrite(fd, &sh, sizeof(sh), (off_t)header), sizeof(sh));
+	close(fd);
+}
+
+static void test_dwp_over_4_gib(void **state)
+{
+	struct needs needs = {0};
+	struct dwarf_stats stats;
+
+	(void)state;
+	if (!have("llvm-dwp")) {
+		print_message("no llvm-dwp\n");
+		skip();
+	}
+	for (size_t i = 0; i < 2; i++) {
+		build_split(split_builds[i]);
+		assert_int_equal(shell("cd %s/split && llvm-dwp -o ../program.dwp "
+				       "inline.dwo && rm *.dwo",
+				       dir),
+				 0);
+		shift_units();
+		check_leaf("split-program", &needs, &stats);
+		assert_int_equal(stats.nr_dwo_missing, 0);
+		assert_int_equal(needs.nr[NEED_DWO], 0);
+		assert_int_equal(shell("rm %s/program.dwp", dir), 0);
+	}
+}
+
 static void build_dwz(void)
 {
 	assert_int_equal(shell("cd %s && g++ -w -O2 -g -o z1 %s/names.cc && "
@@ -358,6 +418,7 @@ int main(void)
 		cmocka_unit_test(test_dwo),
 		cmocka_unit_test(test_dwo_missing_or_of_another_build),
 		cmocka_unit_test(test_dwp),
+		cmocka_unit_test(test_dwp_over_4_gib),
 		cmocka_unit_test(test_dwz),
 		cmocka_unit_test(test_dwz_of_another_build),
 		cmocka_unit_test(test_compressed_over_the_limit),

@@ -773,6 +773,86 @@ static void test_forms_of_files(void **state)
 	}
 }
 
+/* Is the inlined chain of probe_leaf found, which only the .dwp has? */
+static bool ours_unpacks(uint64_t vaddr)
+{
+	struct needs needs = {0};
+	struct got got = {0};
+	bool right;
+
+	resolve("program", &needs, &vaddr, 1, &got, NULL);
+	right = got.nr == 4;
+	forget(&got, 1);
+	return right;
+}
+
+static bool libdw_unpacks(uint64_t vaddr)
+{
+	static struct libdw_answer answer;
+	struct libdw_file f;
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/program", dir);
+	answer.nr = 0;
+	if (libdw_open(path, &f))
+		libdw_resolve(&f, vaddr, &answer);
+	libdw_close(&f);
+	return answer.nr == 4;
+}
+
+/* Writes the first bytes of the index of "dir/program.dwp". */
+static void set_index_version(uint32_t version)
+{
+	_cleanup_(binary_freep) struct binary *b = NULL;
+	_cleanup_close_ int fd = -1;
+	char path[PATH_MAX];
+	GElf_Shdr sh;
+
+	snprintf(path, sizeof(path), "%s/program.dwp", dir);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_int_equal(binary_open(fd, &b), 0);
+	assert_non_null(binary_section(b, ".debug_cu_index", &sh));
+	assert_int_equal(pwrite(fd, &version, 4, (off_t)sh.sh_offset), 4);
+}
+
+/*
+ * 2 is GNU's, for DWARF 4. That of DWARF 5 has two bytes, and two reserved bytes follow.
+ * libdw reads packages from 0.191 on.
+ */
+static void test_versions_of_packages(void **state)
+{
+	static const uint32_t large[] = {0x10002, 0x10005, 0xffff0005, 0x50000};
+	struct tally t = {0};
+
+	(void)state;
+	if (!have("llvm-dwp")) {
+		print_message("no llvm-dwp\n");
+		skip();
+	}
+	for (unsigned int dwarf = 4; dwarf <= 5; dwarf++) {
+		uint64_t vaddr;
+
+		assert_int_equal(shell("cd %s && gcc -w -O2 -gdwarf-%u -gsplit-dwarf -o "
+				       "program %s/inline.c && llvm-dwp -o program.dwp "
+				       "*.dwo && rm *.dwo",
+				       dir, dwarf, sources),
+				 0);
+		vaddr = probe("program", "probe_leaf");
+		for (uint32_t i = 0; i < 32 + ARRAY_SIZE(large); i++) {
+			uint32_t version = i < 32 ? i : large[i - 32];
+
+			set_index_version(version);
+			count(&t, "packages of version", version, ours_unpacks(vaddr),
+			      libdw_unpacks(vaddr));
+		}
+	}
+	print_message("packages: both %zu, only ours %zu, only libdw %zu\n", t.nr_both,
+		      t.nr_only_ours, t.nr_only_libdw);
+	assert_int_equal(t.ours[0], 0x24);
+	assert_int_equal(t.nr_both + t.nr_only_ours, 8);
+	assert_int_equal(t.nr_only_libdw, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -781,6 +861,7 @@ int main(void)
 		cmocka_unit_test(test_skipped_forms),
 		cmocka_unit_test(test_forms_of_attributes),
 		cmocka_unit_test(test_forms_of_files),
+		cmocka_unit_test(test_versions_of_packages),
 	};
 
 	return cmocka_run_group_tests(tests, setup_dir, remove_dir);
