@@ -158,11 +158,14 @@ static uint64_t draw(const struct libdw_file *f)
 	}
 }
 
+static size_t nr_dwos_needed;
+
 /* Companion files: dwz by name, relative to the file; .dwo; .dwp beside the file. */
 static int open_companion(void *ctx, const struct need *need)
 {
 	char path[2 * PATH_MAX + 8], copy[PATH_MAX];
 
+	nr_dwos_needed += need->kind == NEED_DWO;
 	snprintf(copy, sizeof(copy), "%s", (const char *)ctx);
 	if (need->kind == NEED_DWP)
 		snprintf(path, sizeof(path), "%s.dwp", copy);
@@ -348,6 +351,49 @@ static void test_dwz(void **state)
 	conclude(1);
 }
 
+/*
+ * We read only the .dwp. libdw reads it from 0.191 on, and only the .dwo files before.
+ */
+static void test_dwp(void **state)
+{
+	static const struct {
+		const char *compiler, *pack;
+	} builds[] = {
+		{"gcc -gdwarf-4", "dwp"}, /* binutils' dwp does not support DWARF 5 */
+		{"gcc -gdwarf-4", "llvm-dwp"},
+		{"gcc -gdwarf-5", "llvm-dwp"},
+		{TEST_CLANG " -gdwarf-4", "llvm-dwp"},
+		{TEST_CLANG " -gdwarf-5", "llvm-dwp"},
+	};
+	char path[PATH_MAX];
+	size_t nr = 0;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/packed", dir);
+	nr_dwos_needed = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(builds); i++) {
+		if (!have(builds[i].pack)) {
+			print_message("no %s\n", builds[i].pack);
+			continue;
+		}
+		print_message("%s %s\n", builds[i].compiler, builds[i].pack);
+		assert_int_equal(
+			shell("cd %s && rm -f *.dwo && cp %s/inline.c one.c && "
+			      "sed s/main/other_main/ one.c >two.c && "
+			      "%s -w -O2 -gsplit-dwarf -c one.c two.c && "
+			      "gcc -Wl,--allow-multiple-definition -o packed one.o two.o "
+			      "&& %s -o packed.dwp one.dwo two.dwo",
+			      dir, sources, builds[i].compiler, builds[i].pack),
+			0);
+		compare_file(path);
+		nr++;
+	}
+	assert_int_equal(nr_dwos_needed, 0);
+	if (!nr)
+		skip();
+	conclude(nr);
+}
+
 static void test_rust(void **state)
 {
 	(void)state;
@@ -430,10 +476,10 @@ static void test_machine(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_built),    cmocka_unit_test(test_dwz),
-		cmocka_unit_test(test_rust),     cmocka_unit_test(test_go),
-		cmocka_unit_test(test_lineburn), cmocka_unit_test(test_libc),
-		cmocka_unit_test(test_machine),
+		cmocka_unit_test(test_built), cmocka_unit_test(test_dwz),
+		cmocka_unit_test(test_dwp),   cmocka_unit_test(test_rust),
+		cmocka_unit_test(test_go),    cmocka_unit_test(test_lineburn),
+		cmocka_unit_test(test_libc),  cmocka_unit_test(test_machine),
 	};
 
 	seed = getenv("LB_SEED")       ? (unsigned int)atoi(getenv("LB_SEED"))
