@@ -45,9 +45,6 @@ static const struct miss_words {
 			 "install the debug package completely, with its .dwz directory"},
 	[MISS_NO_DWO] = {"no-dwo", "the split debug file (.dwo) was not found",
 			 "keep the .dwo files where the build wrote them"},
-	[MISS_DWP_UNSUPPORTED] =
-		{"dwp-unsupported", "a .dwp file needs elfutils 0.191 or newer",
-		 "keep the .dwo files, or build lineburn with a newer elfutils"},
 	[MISS_JIT_UNKNOWN] =
 		{"jit-unknown", "generated code that no perf map or jitdump describes",
 		 "start the runtime with its perf support, as node --perf-prof"},

@@ -28,7 +28,6 @@ enum miss {
 	MISS_NO_LINE, /* debug info without a line for this address */
 	MISS_NO_DWZ, /* the shared part of the debug info (dwz) was not found */
 	MISS_NO_DWO, /* the split part of the debug info (.dwo) was not found */
-	MISS_DWP_UNSUPPORTED, /* .dwp needs a newer libdw than this build has */
 	MISS_JIT_UNKNOWN, /* anonymous code without any description */
 	MISS_JIT_LOST, /* same, and some registrations of the process were lost */
 	MISS_JIT_NO_LINES, /* the runtime names the function, not the line */
