@@ -33,6 +33,9 @@ MUTANTS = [
     ("package-reserved-bytes", "a .dwp of DWARF 5 is not read if the reserved bytes of its index are not 0",
      "src/decode/dwarf/unit.c", "unit decode/dwarf/formats",
      "if ((version & UINT16_MAX) == 5)", "if (version == 5)"),
+    ("only-first-section-of-dwo", "functions of a .dwo with type units of DWARF 5 have no names",
+     "src/decode/dwarf/unit.c", "unit decode/dwarf/file",
+     "} while (debug_spend(dwo, 16) && debug_file_next_info(dwo));", "} while (0);"),
     ("return-address-is-a-line", "a caller's line is that of its return address, not of the call",
      "src/symbolize/symbolizer.c", "unit symbolize/symbolizer",
      "uint32_t symbolizer_want(struct symbolizer *s, const struct process *proc, uint64_t ip,\n"

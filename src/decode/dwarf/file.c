@@ -187,7 +187,7 @@ static bool inflate(struct debug_file *f, int which, Elf_Scn *scn)
 	}
 	f->context->inflated_left -= size;
 	allow_work(f, size);
-	f->sections[which].inflated_bytes = size;
+	f->sections[which].inflated_bytes += size;
 	return true;
 }
 
@@ -206,6 +206,26 @@ struct bytes debug_file_section(struct debug_file *f, enum debug_section which)
 	if (data && data->d_buf)
 		f->sections[which].bytes = (struct bytes){data->d_buf, data->d_size};
 	return f->sections[which].bytes;
+}
+
+bool debug_file_next_info(struct debug_file *f)
+{
+	Elf_Scn *scn = f->sections[DEBUG_INFO].scn;
+	GElf_Shdr first, sh;
+	size_t nr = 0;
+
+	if (!gelf_getshdr(scn, &first))
+		return false;
+	while ((scn = elf_nextscn(f->binary->elf, scn)) && nr++ < MAX_SECTIONS) {
+		if (!gelf_getshdr(scn, &sh) || sh.sh_name != first.sh_name)
+			continue;
+		/* The bytes of the one before stay decompressed, and count. */
+		f->sections[DEBUG_INFO].scn = scn;
+		f->sections[DEBUG_INFO].bytes = (struct bytes){0};
+		f->sections[DEBUG_INFO].loaded = false;
+		return true;
+	}
+	return false;
 }
 
 bool debug_file_is_code(const struct debug_file *f, uint64_t vaddr)

@@ -107,6 +107,13 @@ int debug_file_open(struct binary *binary, enum debug_file_kind kind,
 void debug_file_free(struct debug_file *f);
 DEFINE_CLEANUP(struct debug_file, debug_file_free);
 
+/**
+ * Replaces DEBUG_INFO by the next section of that name: gcc writes each type unit of
+ * DWARF 5 into its own section of a .dwo. What was read from the one before is no
+ * longer valid. Return: false: there is none.
+ */
+bool debug_file_next_info(struct debug_file *f);
+
 /** The section's bytes; empty when there is none or it cannot be decompressed. */
 struct bytes debug_file_section(struct debug_file *f, enum debug_section section);
 

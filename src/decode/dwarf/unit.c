@@ -793,9 +793,8 @@ static bool split_from_dwp(const struct unit *skeleton, struct unit *ret)
 	return false;
 }
 
-/* A .dwo has one compile unit, and type units before or after it. */
-static bool split_from_dwo(struct debug_file *dwo, const struct unit *skeleton,
-			   struct unit *ret)
+static bool split_from_section(struct debug_file *dwo, const struct unit *skeleton,
+			       struct unit *ret)
 {
 	struct contribution at = {0};
 
@@ -806,6 +805,17 @@ static bool split_from_dwo(struct debug_file *dwo, const struct unit *skeleton,
 			return false;
 		at.info = ret->end;
 	}
+}
+
+/* A .dwo has one compile unit, and type units before or after it. */
+static bool split_from_dwo(struct debug_file *dwo, const struct unit *skeleton,
+			   struct unit *ret)
+{
+	do {
+		if (split_from_section(dwo, skeleton, ret))
+			return true;
+	} while (debug_spend(dwo, 16) && debug_file_next_info(dwo));
+	return false;
 }
 
 int companion_split_unit(const struct unit *skeleton, struct debug_file **ret_file,

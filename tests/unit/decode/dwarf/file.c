@@ -113,6 +113,35 @@ static void test_dwo_missing_or_of_another_build(void **state)
 	}
 }
 
+/* gcc writes each type unit of DWARF 5 into a section of its own, before the code's. */
+static void test_dwo_with_type_units(void **state)
+{
+	static const char *const builds[] = {"g++ -gdwarf-4", "g++ -gdwarf-5",
+					     "g++ -gdwarf-5 -gz",
+					     TEST_CLANGXX " -gdwarf-5"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(builds); i++) {
+		struct needs needs = {0};
+		struct dwarf_stats stats;
+		struct got got = {0};
+		uint64_t vaddr;
+
+		print_message("%s\n", builds[i]);
+		assert_int_equal(shell("cd %s && %s -w -O2 -gsplit-dwarf "
+				       "-fdebug-types-section -o types %s/names.cc",
+				       dir, builds[i], sources),
+				 0);
+		vaddr = probe("types", "probe_method");
+		resolve("types", &needs, &vaddr, 1, &got, &stats);
+		assert_int_equal(stats.nr_dwo_missing, 0);
+		assert_int_equal(got.nr, 2);
+		assert_string_equal(got.frames[0].function, "area");
+		assert_string_equal(got.frames[1].function, "main");
+		forget(&got, 1);
+	}
+}
+
 static void test_dwp(void **state)
 {
 	(void)state;
@@ -417,6 +446,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_dwo),
 		cmocka_unit_test(test_dwo_missing_or_of_another_build),
+		cmocka_unit_test(test_dwo_with_type_units),
 		cmocka_unit_test(test_dwp),
 		cmocka_unit_test(test_dwp_over_4_gib),
 		cmocka_unit_test(test_dwz),
