@@ -29,7 +29,8 @@ static const struct miss_words {
 				 "record fewer processes, with -p"},
 	[MISS_BAD_FILE] = {"bad-file", "the file is not a well-formed ELF file", ""},
 	[MISS_BAD_DEBUG_INFO] =
-		{"bad-debug-info", "the debug info is malformed",
+		{"bad-debug-info",
+		 "the debug info is malformed, or of an unknown version",
 		 "build the program again, or reinstall its debug package"},
 	[MISS_DECODER_GAVE_UP] = {"decoder-gave-up",
 				  "reading the file took too long, too much memory, or "

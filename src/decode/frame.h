@@ -21,7 +21,7 @@ enum miss {
 	MISS_FILE_REPLACED, /* the file is not the one that was mapped (build id) */
 	MISS_TOO_MANY_FILES, /* not opened: the table of open files is full */
 	MISS_BAD_FILE, /* malformed ELF */
-	MISS_BAD_DEBUG_INFO, /* malformed DWARF */
+	MISS_BAD_DEBUG_INFO, /* malformed DWARF, or of an unknown version */
 	MISS_DECODER_GAVE_UP, /* the decoder died, or met its deadline or memory limit */
 	MISS_NO_SYMBOLS, /* no symbol covers the address */
 	MISS_NO_DEBUG_INFO, /* a symbol, but no debug info was found */

@@ -11,7 +11,8 @@
  * (only with ELF_REQUEST_CODE), u32 nr, nr * u64 address. fds[0]: the file.
  * Reply: u32 object miss (enum miss: MISS_NONE, or why nothing could be read),
  * bytes build id, u64 vaddr of the executable segment that holds the first
- * address, u64 its file offset, u64 its size, then an answer (answer.h).
+ * address, u64 its file offset, u64 its size, u64 nr_bad_units (of the debug info:
+ * malformed, or of an unknown version), then an answer (answer.h).
  * An address is a file offset, or a vaddr with ELF_REQUEST_VADDR.
  */
 #define ELF_REQUEST_VADDR    (1u << 0)

@@ -91,13 +91,18 @@ static int read_reply(struct symbolizer *s, struct wire_reader *r, size_t nr,
 	size_t id_len;
 	const uint8_t *id = wire_get_bytes(r, &id_len);
 	uint64_t vaddr = wire_get_u64(r), file_off = wire_get_u64(r);
-	uint64_t size = wire_get_u64(r);
+	uint64_t size = wire_get_u64(r), nr_bad_units = wire_get_u64(r);
+	const char *path = s->work.search.binary_path;
 	int err;
 
 	if (r->failed || miss >= NR_MISSES)
 		return MISS_DECODER_GAVE_UP;
 	if (miss != MISS_NONE)
 		return (int)miss;
+	if (nr_bad_units)
+		log_info("debug info of %s: units that are malformed, or of an unknown "
+			 "version or form of DWARF: %llu, skipping",
+			 *path ? path : "the file", (unsigned long long)nr_bad_units);
 	err = answers_read(r, nr, s->pool, ret);
 	if (err)
 		return err == -ENOMEM ? err : MISS_DECODER_GAVE_UP;

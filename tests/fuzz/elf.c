@@ -83,7 +83,7 @@ static void serve(uint32_t flags, const uint64_t *addresses)
 		r = (struct wire_reader){.data = reply.data, .len = reply.len};
 		assert(wire_get_u32(&r) < NR_MISSES);
 		wire_get_bytes(&r, &len);
-		for (int i = 0; i < 3; i++)
+		for (int i = 0; i < 4; i++)
 			wire_get_u64(&r);
 		assert(!answers_read(&r, NR_ADDRESSES, pool, &answers));
 		answers_deinit(&answers);

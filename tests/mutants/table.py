@@ -36,6 +36,12 @@ MUTANTS = [
     ("only-first-section-of-dwo", "functions of a .dwo with type units of DWARF 5 have no names",
      "src/decode/dwarf/unit.c", "unit decode/dwarf/file",
      "} while (debug_spend(dwo, 16) && debug_file_next_info(dwo));", "} while (0);"),
+    ("unknown-unit-is-no-debug-info", "code in a unit of an unknown version counts as built without -g",
+     "src/decode/dwarf/dwarf.c", "unit decode/elf/elf",
+     "\t\t\ts->has_bad_units = true;\n", ""),
+    ("bad-units-not-counted", "-v does not tell that units were not read",
+     "src/decode/elf/elf.c", "unit decode/elf/elf",
+     "job->nr_bad_units = stats.nr_bad_units;", "job->nr_bad_units = 0;"),
     ("return-address-is-a-line", "a caller's line is that of its return address, not of the call",
      "src/symbolize/symbolizer.c", "unit symbolize/symbolizer",
      "uint32_t symbolizer_want(struct symbolizer *s, const struct process *proc, uint64_t ip,\n"

@@ -459,6 +459,7 @@ struct resolve_call {
 	uint64_t *widths; /* of the range that claimed wants[i] */
 	uint32_t *rangeless; /* units whose roots have no addresses */
 	size_t nr_rangeless, cap_rangeless;
+	bool has_bad_units; /* no one knows which addresses they cover */
 	dwarf_found_fn found;
 	void *ctx;
 };
@@ -546,10 +547,13 @@ static int find_units(struct resolve_call *s)
 	int r = unit_index(file);
 
 	for (size_t i = 0; i < file->nr_units && r == 0; i++) {
-		if (unit_read(file, file->units[i], &u) < 0)
+		if (unit_read(file, file->units[i], &u) < 0) {
 			file->context->stats.nr_bad_units++;
-		else if (u.tag == DW_TAG_compile_unit || u.tag == DW_TAG_skeleton_unit)
+			s->has_bad_units = true;
+		} else if (u.tag == DW_TAG_compile_unit ||
+			   u.tag == DW_TAG_skeleton_unit) {
 			r = claim_unit(s, (uint32_t)i, &u);
+		}
 	}
 	return r;
 }
@@ -693,7 +697,8 @@ static void answer_rest(struct resolve_call *s)
 
 	if (!context->work_left || context->over_inflated)
 		miss = MISS_DECODER_GAVE_UP;
-	else if (context->corrupt_section || s->d->file->units_damaged)
+	else if (context->corrupt_section || s->d->file->units_damaged ||
+		 s->has_bad_units)
 		miss = MISS_BAD_DEBUG_INFO;
 	for (size_t i = 0; i < s->nr; i++)
 		s->found(s->ctx, s->wants[i].index, miss, NULL, 0);

@@ -366,6 +366,7 @@ struct elf_job {
 	const char **plt; /* per query; NULL: not in a stub */
 	bool *answered; /* per query */
 	enum miss no_line; /* why addresses have no line */
+	uint64_t nr_bad_units; /* of the debug info */
 	struct elf_names *names;
 	struct strpool *pool; /* names in the code of functions */
 	struct answer_writer *answers;
@@ -565,6 +566,7 @@ static enum miss read_lines(struct elf_job *job)
 {
 	_cleanup_(dwarf_source_freep) struct dwarf_source *dwarf = NULL;
 	struct binary *binary = job->binary;
+	struct dwarf_stats stats;
 	int err;
 
 	if (!binary_has_debug_info(binary))
@@ -576,6 +578,10 @@ static enum miss read_lines(struct elf_job *job)
 		dwarf_source_want_code(dwarf, found_code, job->wants_code);
 	if (!err)
 		err = dwarf_source_resolve(dwarf, job->vaddrs, job->nr, found_lines, job);
+	if (dwarf) {
+		dwarf_source_stats(dwarf, &stats);
+		job->nr_bad_units = stats.nr_bad_units;
+	}
 	switch (err) {
 	case 0:
 	case -ENODATA:
@@ -653,6 +659,7 @@ int elf_serve(struct worker_call *call, struct wire_reader *request, const int *
 	wire_put_u64(reply, load.vaddr);
 	wire_put_u64(reply, load.file_off);
 	wire_put_u64(reply, load.mem_bytes);
+	wire_put_u64(reply, job.nr_bad_units);
 	answer_write(job.answers, reply);
 	return reply->failed ? -ENOMEM : 0;
 }

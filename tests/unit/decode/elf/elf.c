@@ -64,7 +64,7 @@ struct reply {
 	enum miss miss; /* of the file */
 	uint8_t build_id[64];
 	size_t build_id_len;
-	uint64_t vaddr, file_off, size;
+	uint64_t vaddr, file_off, size, nr_bad_units;
 	struct answers answers;
 };
 
@@ -100,6 +100,7 @@ static void ask_fd(int fd, uint32_t flags, const char *build_id,
 	ret->vaddr = wire_get_u64(&r);
 	ret->file_off = wire_get_u64(&r);
 	ret->size = wire_get_u64(&r);
+	ret->nr_bad_units = wire_get_u64(&r);
 	assert_int_equal(answers_read(&r, nr, ret->pool, &ret->answers), 0);
 	assert_int_equal(r.pos, r.len);
 	wire_writer_deinit(&reply);
@@ -740,6 +741,31 @@ static void test_bad_file_and_bad_request(void **state)
 	wire_writer_deinit(&reply);
 }
 
+/* A unit of DWARF 6 is counted; others keep their lines. */
+static void test_unknown_unit(void **state)
+{
+	_cleanup_(reply_deinit) struct reply whole = {0}, r = {0};
+	uint64_t vaddrs[2];
+
+	(void)state;
+	fixture_write("more.c", "int more(int n)\n{\n	return n * 3;\n}\n");
+	fixture_run("gcc -g -O2 -o units prog.c more.c && "
+		    "objcopy --dump-section .debug_info=info units && "
+		    "printf '\\006' | dd of=info bs=1 seek=4 conv=notrunc status=none && "
+		    "objcopy --update-section .debug_info=info units unknown");
+	vaddrs[0] = fixture_vaddr("units", "caller");
+	vaddrs[1] = fixture_vaddr("units", "more");
+	ask("units", ELF_REQUEST_VADDR, NULL, vaddrs, 2, &whole);
+	assert_int_equal(whole.nr_bad_units, 0);
+	assert_int_equal(whole.answers.items[0].miss, MISS_NONE);
+	ask("unknown", ELF_REQUEST_VADDR, NULL, vaddrs, 2, &r);
+	assert_int_equal(r.nr_bad_units, 1);
+	assert_int_equal(r.answers.items[0].miss, MISS_BAD_DEBUG_INFO);
+	assert_string_equal(r.answers.items[0].frames[0].function, "caller");
+	assert_int_equal(r.answers.items[1].miss, MISS_NONE);
+	assert_int_equal(r.answers.items[1].frames[0].line, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -756,6 +782,7 @@ int main(void)
 		cmocka_unit_test(test_minidebuginfo),
 		cmocka_unit_test(test_replaced_file),
 		cmocka_unit_test(test_compressed_debug_info),
+		cmocka_unit_test(test_unknown_unit),
 		cmocka_unit_test(test_symbols_only),
 		cmocka_unit_test(test_order_and_duplicates),
 		cmocka_unit_test(test_cxx_names),
