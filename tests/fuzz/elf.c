@@ -41,6 +41,12 @@ int dwarf_source_open(struct binary *binary, dwarf_need_fn need, void *ctx,
 	return -ENODATA;
 }
 
+void dwarf_source_stats(const struct dwarf_source *d, struct dwarf_stats *ret)
+{
+	(void)d;
+	*ret = (struct dwarf_stats){0};
+}
+
 void dwarf_source_free(struct dwarf_source *d)
 {
 	(void)d;
