@@ -49,9 +49,19 @@ for v in 4 5; do
 	build "csplit$v" clang-14 "-gdwarf-$v" -gsplit-dwarf seed.c
 	cp "csplit$v.dwo" "clang$v.dwo" 2>/dev/null || :
 done
+# A program that is its own .dwo: the target serves the same bytes for each file.
+whole() {
+	cp "$1" "$1-whole"
+	for section in info abbrev str str_offsets; do
+		objcopy --dump-section ".debug_$section.dwo=part" "$2"
+		objcopy --add-section ".debug_$section.dwo=part" "$1-whole"
+	done
+}
+whole csplit5 csplit5.dwo
+whole gsplit4 gsplit4.dwo
 cp cxx cxx2
 dwz -m shared cxx cxx2 2>/dev/null || :
-for f in gcc3 gcc4 gcc5 gcc4-32 gcc5-32 clang3 clang4 clang5 cxx gz gsplit4 csplit5 gcc4.dwo clang5.dwo shared; do
+for f in gcc3 gcc4 gcc5 gcc4-32 gcc5-32 clang3 clang4 clang5 cxx gz gsplit4 csplit5 gsplit4-whole csplit5-whole gcc4.dwo clang5.dwo shared; do
 	[ ! -f "$f" ] || [ "$(stat -c %s "$f")" -gt 16384 ] || cp "$f" "$out/"
 done
 ls -l "$out"
