@@ -42,6 +42,9 @@ MUTANTS = [
     ("bad-units-not-counted", "-v does not tell that units were not read",
      "src/decode/elf/elf.c", "unit decode/elf/elf",
      "job->nr_bad_units = stats.nr_bad_units;", "job->nr_bad_units = 0;"),
+    ("unknown-is-a-file", "PHP's line 1 of \"unknown\" is a source line",
+     "src/decode/jit/function_lines.c", "unit decode/jit/gdbjit",
+     "return !strcmp(file, \"unknown\");", "return !strcmp(file, \"-\");"),
     ("return-address-is-a-line", "a caller's line is that of its return address, not of the call",
      "src/symbolize/symbolizer.c", "unit symbolize/symbolizer",
      "uint32_t symbolizer_want(struct symbolizer *s, const struct process *proc, uint64_t ip,\n"

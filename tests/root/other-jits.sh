@@ -31,7 +31,8 @@ else
 	"$LB" annotate --leaf --json php.pb.gz >php.json
 	check other-jits-php functions_like php.json 'inner'
 	narrow other-jits-php-share functions_like php.json 'inner' 50
-	check other-jits-php-sums profile_has php.json "sums_close()" "s['lost'] == 0"
+	check other-jits-php-sums profile_has php.json "sums_close()" "s['lost'] == 0" \
+		"miss('jit-no-lines') > 0" "file_self('unknown') == 0"
 fi
 
 # Erlang: 100 objects in its own format, which lineburn skips and counts.

@@ -100,6 +100,12 @@ static void merge_points(struct line_reading *rd)
 	rd->nr_points = nr;
 }
 
+/* PHP gives each of its traces line 1 of a file of this name. */
+static bool is_stand_in(const char *file)
+{
+	return !strcmp(file, "unknown");
+}
+
 static void found(void *ctx, size_t i, enum miss miss, const struct frame *frames,
 		  size_t nr)
 {
@@ -120,6 +126,11 @@ static void found(void *ctx, size_t i, enum miss miss, const struct frame *frame
 		struct frame *f = &s->frames[s->nr_frames++];
 
 		*f = frames[k];
+		if (is_stand_in(f->file)) {
+			f->file = "";
+			f->line = f->start_line = 0;
+			row->miss = k ? row->miss : MISS_JIT_NO_LINES;
+		}
 		f->function = strpool_add(s->pool, f->function);
 		f->system_name = strpool_add(s->pool, f->system_name);
 		f->file = strpool_add(s->pool, f->file);

@@ -149,6 +149,28 @@ static void a_prange_finds_its_function_elsewhere(void **state)
 	registered_deinit(&r);
 }
 
+/*
+ * PHP 8.2 gives each trace line 1 of a file "unknown". php-trace.o is what it registered
+ * for a loop in a function "inner".
+ */
+static void a_file_called_unknown_has_no_lines(void **state)
+{
+	struct registered r = {0};
+	struct served s = {0};
+	const struct answer *a;
+
+	(void)state;
+	registered_load(&r, "php-trace", 0, EVER, 0);
+	a = registered_at(&r, 0, 10, &s);
+	assert_int_equal(a->miss, MISS_JIT_NO_LINES);
+	assert_string_equal(a->frames[0].function, "TRACE-1$inner$6");
+	assert_string_equal(a->frames[0].file, "");
+	assert_int_equal(a->frames[0].line, 0);
+	assert_int_equal(a->frames[0].start_line, 0);
+	served_deinit(&s);
+	registered_deinit(&r);
+}
+
 /* ---- names ---- */
 
 static void check_names(const char *object, uint64_t offset, const char *const *functions,
@@ -440,6 +462,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_are_the_users),
 		cmocka_unit_test(a_prange_finds_its_function_elsewhere),
+		cmocka_unit_test(a_file_called_unknown_has_no_lines),
 		cmocka_unit_test(names_are_readable),
 		cmocka_unit_test(a_function_without_lines_has_its_name),
 		cmocka_unit_test(code_of_hit_functions_is_sent),
