@@ -117,10 +117,10 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	compile(page, "A", "a.src", 10, 0);
-	jit_run(page, seconds);
+	jit_run(page, seconds); /* HOT A */
 	compile(page, "B", "b.src", 20, 1);
 	if (!strcmp(how, "truncated") && ftruncate(fileno(dump), ftell(dump) - 5))
 		return 1;
-	jit_run(page, seconds);
+	jit_run(page, seconds); /* HOT B */
 	return 0;
 }
