@@ -26,8 +26,7 @@ has() {
 }
 
 # program NAME UNIT COMMAND: adds a program. In the command, N is the amount of work. UNIT: CPU seconds of
-# N = 1; "measure": measure it. NAME.options: more options of "run". NAME.attached: the command for
-# recordings that attach, if it is another one.
+# N = 1; "measure": measure it. NAME.attached: the command for recordings that attach, if it is another one.
 program() {
 	all="$all $1"
 	echo "$3" >"$1.run"
@@ -48,37 +47,46 @@ command_of() {
 # judged NAME SETTING: adds the recording to the results
 judged() {
 	"$LB" annotate --json "$1.pb.gz" >"$1.json" && $JUDGE judge "$1" "$2" "$1.pb.gz" "$1.json" results
-	rm -f jit-*.dump isolate-*.log
+	# shellcheck disable=SC2046 # words
+	rm -f jit-*.dump isolate-*.log $(python3 -S -c 'import json, sys
+for process in json.load(open(sys.argv[1]))["processes"]:
+    print("/tmp/perf-%(pid)d.map /tmp/jit-%(pid)d.dump" % process)' "$1.json")
 }
 
 # from_start NAME RATE SECONDS
 from_start() {
-	# shellcheck disable=SC2046,SC2086 # words
-	timeout 300 "$LB" run -F "$2" $(cat "$1.options" 2>/dev/null) -o "$1.pb.gz" -- \
+	# shellcheck disable=SC2046 # words
+	timeout 300 "$LB" run -F "$2" -o "$1.pb.gz" -- \
 		$(command_of "$1.run" "$1.unit" "$3") >"$1.out" 2>"$1.err" || [ -s "$1.pb.gz" ] ||
 		{ tail -n 1 "$1.err" >&2; return 1; }
 	judged "$1" "run $2"
 }
 
-# used PID MILLISECONDS: whether all of its threads have used so much CPU time
+# cpu_ms PID: the CPU time of all of its threads
+cpu_ms() {
+	awk '{ sub(/.*\) /, ""); print ($12 + $13) * 10 }' "/proc/$1/stat"
+}
 used() {
-	awk -v ms="$2" '{ sub(/.*\) /, ""); exit ($12 + $13) * 10 < ms }' "/proc/$1/stat"
+	[ "$(cpu_ms "$1")" -ge "$2" ]
 }
 
 # while_running NAME RATE SECONDS: attaches when the program has used a second (or the milliseconds of
-# NAME.ready) of CPU time, and NAME.before has passed
+# NAME.ready) of CPU time and NAME.before has passed, and records until it has used SECONDS more
 while_running() {
-	# shellcheck disable=SC2046 # words
+	# shellcheck disable=SC2046,SC2091 # words of a command
 	$(command_of "$1.attached" "$1.unit" 100000) >"$1.out" 2>&1 &
 	running=$!
-	wait_until 120 used $running "$(cat "$1.ready" 2>/dev/null || echo 1000)" || { echo "$1 does not run" >&2; kill $running; return 1; }
+	wait_until 300 used $running "$(cat "$1.ready" 2>/dev/null || echo 1000)" || echo "$1 does not run" >&2
 	[ ! -e "$1.before" ] || PID=$running sh -e "./$1.before" || echo "$1: cannot prepare it" >&2
-	timeout 300 "$LB" record -F "$2" -d "$3" -o "$1.pb.gz" -p $running >"$1.out" 2>"$1.err" ||
-		tail -n 1 "$1.err" >&2
+	"$LB" record -F "$2" -o "$1.pb.gz" -p $running >"$1.out" 2>"$1.err" &
+	recorder=$!
+	wait_until 60 records $recorder
+	wait_until 300 used $running "$(awk "BEGIN { print int($(cpu_ms $running) + 1000 * $3) }")"
+	kill $recorder
+	wait $recorder || tail -n 1 "$1.err" >&2
 	kill -9 $running
 	wait $running 2>/dev/null
 	judged "$1" "attached $2"
-	rm -f "/tmp/perf-$running.map"
 }
 
 # each_fault: every page fault of pages.c is a sample
@@ -108,8 +116,8 @@ done
 ! has go go build_go hot.go || program go measure "$(build_go hot.go) N"
 
 for version in 3.9 3.10 3.11 3.12 3.13 3.14 3.15; do
-	python=$(ls -d "${PYENV_ROOT:-${HOME:-/root}/.pyenv}/versions/$version".*/bin/python3 2>/dev/null | tail -n 1)
-	! has python-$version "no CPython $version" "${python:-false}" -c "" ||
+	for python in "${PYENV_ROOT:-${HOME:-/root}/.pyenv}/versions/$version".*/bin/python3; do :; done
+	! has python-$version "no CPython $version" "$python" -c "" ||
 		program python-$version 1 "$python $programs/calls.py N truth"
 done
 ! has python-system "no /usr/bin/python3" /usr/bin/python3 -c "" ||
@@ -120,7 +128,7 @@ for which in new old; do
 	if has numba-$which "tools/venv.sh makes it" [ -e "$TOP/build/venv/numba-$which/.whole" ]; then
 		has_numba $which numba
 		echo "env PYTHONPATH=$hook $PYTHON $programs/known.py N truth" >numba-$which.attached
-		echo 6000 >numba-$which.ready
+		echo 4000 >numba-$which.ready
 		program numba-$which 1 "$PYTHON $programs/known.py N truth"
 	fi
 done
@@ -137,13 +145,14 @@ erlang() {
 		erlc "$WORKLOADS/hot.erl"
 }
 if has erlang "no erlang with a JIT" erlang; then
-	echo 3000 >erlang.ready
+	echo 1500 >erlang.ready
 	program erlang 1.0001 "erl +JPperf true -noshell -run hot main N -s init stop"
 fi
 if has java "no javac" javac -d . "$WORKLOADS/Hot.java"; then
 	# One compiler, so that no code is compiled after the map is written.
 	java="java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UseOnStackReplacement"
 	echo "$java Hot N" >java.attached
+	# shellcheck disable=SC2016 # for while_running
 	echo 'jcmd $PID Compiler.perfmap >jcmd.out' >java.before
 	program java 1 "$java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit Hot N"
 fi
