@@ -3,7 +3,7 @@
 
 usage: truth.py judge PROGRAM SETTING FILE.pb.gz FILE.json RESULTS   (appends a line to RESULTS)
        truth.py count PROGRAM RESULTS                                (prints its samples so far)
-       truth.py table RESULTS                                        (status 1: something is wrong)
+       truth.py table RESULTS                                        (status 1: a line, a caller or the judge is wrong)
 
 SETTING is "run RATE" or "attached RATE", or "faults NUMBER" (of each unit of a program's ratio). FILE.json is the output of "annotate --json" of FILE.pb.gz.
 
@@ -260,6 +260,8 @@ def table(results):
             kinds.update(row["kinds"])
         all_kinds.update(kinds)
         cells = " | ".join(cell([row for row in own if row["setting"] == setting]) for setting in settings)
+        if PROGRAMS[name].ratio:
+            cells = f"{cell(own)} | | |"
         count = sum(row["count"] for row in own)
         print(f"| {PROGRAMS[name].title} | {cells} | {count:,} | {percent(kinds['start'], count)} % |"
               f" {kinds['wrong line']} | {kinds['wrong caller']} | {kinds['guessed caller']} |")
@@ -274,7 +276,7 @@ def table(results):
         for row, text, n in bad:
             print(f"{row['program']}, {row['setting']} Hz: {n} x {text}")
         print("```")
-    return all_kinds["wrong line"] + all_kinds["wrong caller"] == 0
+    return all_kinds["wrong line"] + all_kinds["wrong caller"] + all_kinds["control passed"] == 0
 
 
 if __name__ == "__main__":

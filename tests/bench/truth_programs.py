@@ -105,23 +105,22 @@ done@{void done} < obey@done < main@obey\(line
 touch@fresh|munmap|void touch~1 < obey@touch\(nr < main@obey\(line
 fresh@{fresh\(unsigned} < touch@fresh < obey@touch\(nr < main@obey\(line
 """
-# Python 3.11 and older run a comprehension in a frame of its own.
 TIMED = r"def timed|begin =|result = f|spent =|caller = |line = f|used\[line|return result"
+# CALL_TWO: main@HOT call two; Python 3.11 and older run a comprehension in a frame of its own.
 PYTHON = rf"""
 five@HOT loop five~2 < timed@result = f < main@HOT call five < <module>@^main\(
 three@HOT loop three~2 < timed@result = f < main@^ +timed\($ < <module>@^main\(
-two@HOT loop two~2 < timed@result = f < main@HOT call two < <module>@^main\(
-two@HOT loop two~2 < timed@result = f < *<listcomp>@HOT call two < main@HOT call two < <module>@^main\(
-timed@{TIMED} < main@HOT call (five|two)|^ +timed\($ < <module>@^main\(
-timed@{TIMED} < *<listcomp>@HOT call two < main@HOT call two < <module>@^main\(
-*<listcomp>@HOT call two < main@HOT call two < <module>@^main\(
+two@HOT loop two~2 < timed@result = f < CALL_TWO < <module>@^main\(
+timed@{TIMED} < main@HOT call five|^ +timed\($ < <module>@^main\(
+timed@{TIMED} < CALL_TWO < <module>@^main\(
+CALL_TWO < <module>@^main\(
 main@while time|HOT call|^ +timed\($|three,  #|30000\)$ < <module>@^main\(
 """
 PYTHON_START = r"""
 <module>@^\S
 <module>@^\S < <module>@^from clocked
-timed@line = f < main@HOT call (five|two)|^ +timed\($ < <module>@^main\(
-timed@line = f < *<listcomp>@HOT call two < main@HOT call two < <module>@^main\(
+timed@line = f < main@HOT call five|^ +timed\($ < <module>@^main\(
+timed@line = f < CALL_TWO < <module>@^main\(
 write_truth@{def write_truth} < main@write_truth\( < <module>@^main\(
 main@{def main} < <module>@^main\(
 """
@@ -189,9 +188,17 @@ def three_of(five, three, two, main, head):
                      [f"{main}@{{{head}}}"])
 
 
-def python(version):
-    return Program(f"CPython {version}", "calls.py clocked.py", PYTHON, PYTHON_START, others=PYTHON_FILES,
-                   inside=r"\.(c|h)$", loop=PYTHON_LOOP)
+def python(version, title=""):
+    call = "main@HOT call two"
+    if int(version.split(".")[1]) < 12:
+        call = f"*<listcomp>@HOT call two < {call}"
+    return Program(title or f"CPython {version}", "calls.py clocked.py", PYTHON.replace("CALL_TWO", call),
+                   PYTHON_START.replace("CALL_TWO", call), others=PYTHON_FILES, inside=r"\.(c|h)$", loop=PYTHON_LOOP)
+
+
+def system_python():
+    version = os.path.basename(os.path.realpath("/usr/bin/python3"))[len("python"):]
+    return python(version if "." in version else "3.12", f"CPython {version} of the distribution")
 
 
 def numba(version):
@@ -213,8 +220,8 @@ PROGRAMS = {
     "kernel": Program("kernel", "syscalls.c", "main@{int main}", objects="syscalls" + NATIVE,
                       kernel=r"entry_SYSCALL_64\S* do_syscall_64.*"),
     **{f"python-{version}": python(version) for version in "3.9 3.10 3.11 3.12 3.13 3.14 3.15".split()},
-    "python-system": python("of the distribution"),
-    "numba-new": numba("0.68"), "numba-old": numba("0.56"),
+    "python-system": system_python(),
+    "numba-new": numba("(the newest)"), "numba-old": numba("0.56"),
     "node": Program("Node, `--perf-prof`", "hot.js", NODE, others=r"node:|^internal/|^<|/deps/(uv|v8)/", loop=JIT_LOOP),
     "lljit": Program("GDB's JIT interface (LLVM)", "lljit.py runs.src", LLJIT, MAIN_START, others=PYTHON_FILES + r"|reuse\.py|\.(c|h)$",
                      inside=r"\.(c|h)$", loop=PYTHON_LOOP + "|" + JIT_LOOP),
