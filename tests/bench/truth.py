@@ -35,9 +35,8 @@ SILENT = re.compile(r"\[kernel.*|\[vdso\]|ld-linux.*|lib(c|m|pthread|dl|gcc_s|st
                     r"|libpython3.*|python3[\d.]*")
 # The outermost functions of a complete stack.
 ENDS = re.compile(r"_start|_*clone3?|start_thread|runtime\.(goexit|mstart|rt0_go|clone)(\.abi0)?")
-# How the kernel is entered.
-ENTRIES = re.compile(r"entry_SYSCALL_64.*|asm_.*|ret_from_fork.*|error_return|common_interrupt_return|"
-                     r"restore_regs_and_return_to_kernel|xen_.*|native_.*")
+# How the kernel is entered; and functions past which the kernel's own unwinder does not get.
+ENTRIES = re.compile(r"entry_SYSCALL_64.*|asm_.*|ret_from_fork.*|error_return|common_interrupt_return|.*__x86_.*thunk.*")
 WHOLE = ("complete", "derived", "no-user")
 
 

@@ -202,7 +202,7 @@ def system_python():
 
 
 def numba(version):
-    return Program(f"Numba {version}", "known.py", NUMBA, MAIN_START, others=PYTHON_FILES + r"|\.(c|cpp|h|pyx)$",
+    return Program(f"Numba {version}", "known.py", NUMBA, MAIN_START, others=PYTHON_FILES + r"|\.(c|cpp|h|pyx)$|/include/c\+\+/",
                    inside=r"\.(c|cpp|h)$", loop=PYTHON_LOOP + "|" + JIT_LOOP)
 
 
