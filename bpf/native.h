@@ -5,7 +5,7 @@
 
 #include "tables.h"
 
-#define LB_STACK_GOES_ON (LB_STACK_GUESSED_END + 1) /* the walk continues */
+#define LB_STACK_GOES_ON (LB_STACK_AT_FUNCTION + 1) /* the walk continues */
 
 /* Steps by frame pointers. Each caller's frame must be above its callee's. */
 static __always_inline __u32 lb_by_frame_pointer(struct lb_walk *w)
@@ -88,13 +88,16 @@ static __always_inline __u32 lb_by_rule(struct lb_walk *w,
 	if (rule->cfa == LB_CFA_END)
 		return LB_STACK_COMPLETE;
 	if (rule->cfa == LB_CFA_SIGNAL) {
-		/*
-		 * The next frame may be on another stack, so its position cannot be
-		 * checked.
-		 */
+		cfa = w->stack.sp;
 		status = lb_signal_frame(&w->stack);
 		if (status)
 			return status;
+		/*
+		 * The next frame may be below: on the thread's stack, if the handler ran
+		 * on an alternate one. A second time it is a circle.
+		 */
+		if (w->stack.sp <= cfa && w->nr_stacks_left++)
+			return LB_STACK_BAD_CFA;
 		w->stack.is_live = true;
 	} else {
 		status = lb_find_cfa(w, rule, lookup, &cfa);
@@ -137,13 +140,15 @@ static __always_inline __u32 lb_native_step(struct lb_walk *w, __u64 lookup)
 			return status;
 	}
 	/*
-	 * A return address at the start of a function, with no code before it, was
-	 * stored there as the begin of a stack (makecontext). It has no caller.
+	 * A return address at the start of a function, with no code before it, was not
+	 * stored there by a call, but as the begin of a stack (makecontext). It has no
+	 * caller.
 	 */
 	if (w->is_second_look) {
 		w->is_second_look = false;
 		if (rule.cfa != LB_CFA_NONE)
-			return LB_STACK_COMPLETE;
+			return rule.cfa == LB_CFA_END ? LB_STACK_COMPLETE
+						      : LB_STACK_AT_FUNCTION;
 	} else if (rule.cfa == LB_CFA_NONE && !w->stack.is_live && !w->is_blind &&
 		   !(w->segment.flags & LB_SEGMENT_NO_ROWS)) {
 		w->is_second_look = true;

@@ -71,6 +71,7 @@ struct lb_walk {
 
 	/* the last two: callers that were found so */
 	__u32 nr_native, nr_interp, nr_guessed, nr_derived;
+	__u32 nr_stacks_left; /* for a lower one, at a signal frame */
 	__u32 nr_requests_dropped, nr_stale, nr_faults, nr_codes_dropped;
 
 	struct lb_interp_walk interp;
@@ -94,7 +95,8 @@ struct {
 /* Has the walk reached the outermost frame? */
 static __always_inline bool lb_is_whole(__u32 status)
 {
-	return status == LB_STACK_COMPLETE || status == LB_STACK_GUESSED_END;
+	return status == LB_STACK_COMPLETE || status == LB_STACK_GUESSED_END ||
+	       status == LB_STACK_AT_FUNCTION;
 }
 
 static __always_inline struct lb_walk *lb_walk_here(void)

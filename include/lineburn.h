@@ -54,6 +54,12 @@ enum lb_stack_status {
 	 * frame. Its name tells (record/profile_builder.c).
 	 */
 	LB_STACK_GUESSED_END = LB_NR_STACK_STATUS,
+	/*
+	 * The outermost return address is the first byte of a function, which no call
+	 * leaves on a stack: it is where a coroutine's stack begins, or a function
+	 * pointer. Its name tells.
+	 */
+	LB_STACK_AT_FUNCTION,
 };
 
 /* In a key's status, above enum lb_stack_status: how callers were found. */

@@ -486,18 +486,30 @@ static uint32_t location_of(struct profile_builder *f, uint32_t id)
 	return f->location_of[id] - 1;
 }
 
+/* Returns the place of the outermost frame that is not an interpreter's; 0: none is. */
+static size_t outermost_native(const struct row_stack *stack)
+{
+	size_t i = stack->nr_user;
+
+	while (i && stack->ips[i - 1] & LB_FRAME_TAG)
+		i--;
+	return i ? i - 1 : 0;
+}
+
 /* Requests every address of the row, kernel first, leaf first. Return: their number. */
 static size_t want(const struct profile_builder *f, const struct row *row,
 		   const struct row_stack *stack, uint32_t *ids)
 {
 	const uint64_t *user = stack->ips, *kern = stack->ips + stack->nr_user;
+	size_t first_byte = row->status == LB_STACK_AT_FUNCTION ? outermost_native(stack)
+								: 0;
 	size_t nr = 0;
 
 	for (size_t i = 0; i < stack->nr_kern; i++)
 		ids[nr++] = symbolizer_want_kernel(f->symbolizer, kern[i],
 						   i ? FRAME_RETURN : FRAME_LEAF);
 	for (size_t i = 0; i < stack->nr_user; i++) {
-		bool is_return = i || stack->user_leaf_is_return;
+		bool is_return = i ? i != first_byte : stack->user_leaf_is_return;
 
 		ids[nr++] = symbolizer_want(f->symbolizer, row->process, user[i],
 					    is_return ? FRAME_RETURN : FRAME_LEAF,
@@ -549,6 +561,30 @@ static uint32_t status_of(const struct profile_builder *f, const struct row *row
 			return LB_STACK_COMPLETE;
 	}
 	return row->status == LB_STACK_GUESSED_END ? LB_STACK_GUESSED : row->status;
+}
+
+/*
+ * Decides what the first byte of a function is, where a return address should be: the
+ * begin of a coroutine's stack, or a pointer to a function, which is dropped.
+ *
+ * @ids  of the stack, leaf first; changed
+ * @nr   their number; changed
+ * Return: the walk's status.
+ */
+static uint32_t status_at_function(const struct profile_builder *f,
+				   const struct row_stack *stack, uint32_t *ids,
+				   size_t *nr)
+{
+	size_t at = stack->nr_kern + outermost_native(stack);
+	const struct resolved *r = symbolizer_get(f->symbolizer, ids[at]);
+
+	/* Without symbols of the C library, that of makecontext has no name. */
+	if (r->nr_frames ? is_entry(r->frames[r->nr_frames - 1].function)
+			 : code_kind_of(r->object->name) == CODE_C_RUNTIME)
+		return LB_STACK_COMPLETE;
+	(*nr)--;
+	memmove(&ids[at], &ids[at + 1], (*nr - at) * sizeof(*ids));
+	return LB_STACK_BAD_CFA;
 }
 
 /*
@@ -657,6 +693,8 @@ static int add_row(struct profile_builder *f, const struct stack_table *rows,
 	} else if (nr_greenlet) {
 		nr = nr_greenlet;
 		status = LB_STACK_COMPLETE;
+	} else if (status == LB_STACK_AT_FUNCTION) {
+		status = status_at_function(f, stack, ids, &nr);
 	} else if (nr) {
 		status = status_of(f, row, ids, nr);
 	}

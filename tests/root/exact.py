@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 
-from records import records
+import faults
 
 LB, PAGES, PYTHON, SOURCE = sys.argv[1:5]
 CGROUP2 = sys.argv[5] if len(sys.argv) > 5 else ""
@@ -27,69 +27,17 @@ with open(SOURCE, encoding="utf-8") as text:
              for number, line in enumerate(text, 1) if "/* HOT " in line}
 
 
-class Target:
-    """A running PAGES."""
-
-    def __init__(self, program=PAGES, **how):
-        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True, bufsize=1, **how)
-        self.pid = self.process.pid
-        self.do("touch 1")  # load the pages of its libraries
-
-    def do(self, order):
-        self.process.stdin.write(order + "\n")
-        self.process.stdin.flush()
-        said = self.process.stdout.readline().split()
-        if not said or said[0] != "done":
-            raise RuntimeError(f"pages did not obey {order}")
-        return int(said[1])
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.stdout.close()
-        self.process.wait()
-
-
 @contextlib.contextmanager
-def target(**how):
-    it = Target(**how)
+def target(program=PAGES, **how):
+    it = faults.Target(program, **how)
     try:
+        it.do("touch 1")  # load the pages of its libraries
         yield it
     finally:
         it.end()
 
 
-class Recording:
-    def __init__(self, name, *options, through=()):
-        """Records with @options; @through is a command that executes lineburn."""
-        self.name = name
-        self.path = name + ".pb.gz"
-        self.process = subprocess.Popen(
-            [*through, LB, "record", "-e", "page-faults", "-o", self.path, *options],
-            stderr=subprocess.PIPE, text=True)
-        while not records(self.process.pid):
-            if self.process.poll() is not None:
-                raise RuntimeError("lineburn ended: " + self.process.stderr.read())
-            time.sleep(0.01)
-
-    def signal(self, number):
-        self.process.send_signal(number)
-
-    def snapshot(self):
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self.path)
-        self.signal(signal.SIGUSR1)
-        while not os.path.exists(self.path) or not os.path.getsize(self.path):
-            time.sleep(0.01)
-        time.sleep(0.1)
-
-    def end(self):
-        self.process.send_signal(signal.SIGINT)
-        said = self.process.stderr.read()
-        if self.process.wait():
-            raise RuntimeError(f"lineburn ended with {self.process.returncode}: {said}")
-        return said
-
+class Recording(faults.Recording):
     def profile(self, *options):
         self.end()
         return Profile(self.path, *options)
@@ -520,14 +468,7 @@ def main():
                  whole_machine, user, children, no_children, exec_goes_on, threads_are_told_apart, cgroup,
                  windows, snapshot, debug_packages, code_replaced, jit_replaced,
                  jit_replaced_silently, jit_replaced_last, losses, segments_refused, python_refused):
-        name = "exact-" + test.__name__.replace("_", "-")
-        try:
-            skipped = test()
-        except (AssertionError, RuntimeError, OSError, KeyError, subprocess.CalledProcessError) as error:
-            print(f"not ok {name}: {error}".replace("\n", " "))
-        else:
-            print(f"skip {name}: {skipped}" if skipped else f"ok {name}")
-        sys.stdout.flush()
+        faults.run(test, "exact-")
 
 
 main()
