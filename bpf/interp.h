@@ -69,6 +69,7 @@ static __always_inline void lb_interp_start(struct lb_walk *w,
 		interp->state_addr = interp->bias + layout->state_off;
 	interp->is_started = true;
 	interp->is_in_run = false;
+	interp->followed = 0;
 	interp->window_bytes = 0;
 	interp->link = layout->link;
 	interp->eval_lo = interp->bias + layout->eval_lo;
@@ -169,11 +170,17 @@ static __always_inline bool lb_interp_follow(struct lb_walk *w,
 
 	if (!at)
 		return false;
-	if (interp->nr_followed++ >= MAX_INTERP_FOLLOWED ||
+	if (at == interp->followed || interp->nr_followed++ >= MAX_INTERP_FOLLOWED ||
 	    !lb_read_frame(interp, w->frame_bytes, layout)) {
 		lb_interp_cut(w);
 		return false;
 	}
+	/*
+	 * Keeps the 1st, 2nd, 4th, 8th, ... frame. A circle returns to the first of them
+	 * that is in it and at least as far along the list as the circle is long.
+	 */
+	if (!(interp->nr_followed & (interp->nr_followed - 1)))
+		interp->followed = at;
 	owner = lb_frame_word(w, layout->frame_owner);
 	if (interp->link == LB_LINK_CFRAME) {
 		is_entry = owner == layout->owner_entry;
@@ -295,6 +302,9 @@ static __always_inline bool lb_interp_rest(struct lb_walk *w)
 		return lb_interp_next(w);
 	/* The native stack is complete, but the run's place was not found. */
 	w->nr_stale += lb_is_whole(w->status);
+	/* The thread began here: the run and all after it are on another stack. */
+	if (w->is_at_begin && w->interp.anchor)
+		return true;
 	w->mode = LB_WALK_EMIT;
 	return false;
 }

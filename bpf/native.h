@@ -85,8 +85,10 @@ static __always_inline __u32 lb_by_rule(struct lb_walk *w,
 	__u64 cfa = 0;
 	__u32 status;
 
-	if (rule->cfa == LB_CFA_END)
+	if (rule->cfa == LB_CFA_END) {
+		w->is_at_begin = true;
 		return LB_STACK_COMPLETE;
+	}
 	if (rule->cfa == LB_CFA_SIGNAL) {
 		cfa = w->stack.sp;
 		status = lb_signal_frame(&w->stack);

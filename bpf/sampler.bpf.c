@@ -351,11 +351,12 @@ static __always_inline __u32 walk_stack(struct lb_perf_event_ctx *ctx,
 		return walk_user ? LB_STACK_32_BIT : LB_STACK_LEAF_ONLY;
 	}
 	lb_walk_begin(w, task);
-	/* The steps were used up, or interpreter frames are missing. */
 	if (!lb_walk() && lb_is_whole(w->status))
-		return LB_STACK_TRUNCATED;
-	if (w->interp.is_cut && lb_is_whole(w->status))
-		return LB_STACK_FAULT;
+		return LB_STACK_TRUNCATED; /* the steps were used up */
+	/* The interpreter's list is cut, or some of it is of another stack. */
+	if ((w->interp.is_cut && lb_is_whole(w->status)) ||
+	    (w->nr_stale && w->status == LB_STACK_COMPLETE))
+		return LB_STACK_BAD_CFA;
 	return w->status;
 }
 

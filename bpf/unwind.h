@@ -106,7 +106,7 @@ static __always_inline void lb_walk_begin(struct lb_walk *w, struct task_struct 
 	w->segment.start = w->segment.end = 0;
 	w->mode = LB_WALK_NATIVE;
 	w->status = LB_STACK_TRUNCATED; /* if the steps run out */
-	w->is_ended = w->is_second_look = false;
+	w->is_ended = w->is_second_look = w->is_at_begin = false;
 	w->stack.is_live = true;
 	w->stack.window_bytes = 0;
 

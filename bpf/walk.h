@@ -33,6 +33,7 @@ struct lb_interp_walk {
 	__u32 link; /* enum lb_interp_link */
 	__u32 nr_staged, nr_emitted;
 	__u32 nr_followed; /* frames followed so far */
+	__u64 followed; /* one of them, to notice a circle */
 	bool is_started; /* the thread state was read */
 	bool is_in_run; /* the run's first frame is known already */
 	bool is_cut; /* frames are missing */
@@ -68,6 +69,7 @@ struct lb_walk {
 	bool is_ended; /* the native part has ended; the interpreter's part follows */
 	bool is_blind; /* the process is unknown: only frame pointers */
 	bool is_second_look; /* no rule at the call: try the return address */
+	bool is_at_begin; /* a table says so: the frame is the thread's outermost one */
 
 	/* the last two: callers that were found so */
 	__u32 nr_native, nr_interp, nr_guessed, nr_derived;

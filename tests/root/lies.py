@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Exact end-to-end tests of targets that lie, by page faults.
 
-usage: lies.py LINEBURN LIES
+usage: lies.py LINEBURN LIES PYTHON
 
-LIES touches pages in functions whose registers or tables lie (tests/workloads/lies.c).
+LIES touches pages in functions whose registers or tables lie (tests/workloads/lies.c). PYTHON looks
+like a CPython whose lists of frames lie (tests/workloads/lying-python.c).
 Prints "ok NAME" or "not ok NAME: reason" for each lie.
 """
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -14,7 +16,7 @@ from collections import Counter
 import faults
 import pprof_file
 
-LB, LIES = sys.argv[1:3]
+LB, LIES, PYTHON = sys.argv[1:4]
 
 NR = 50  # pages of each lie
 
@@ -90,6 +92,34 @@ STACKS = [
 ]
 
 
+# The stack of the Python without a lie, around its frames.
+INNER = ["touch", "evaluate"]
+OUTER = ["obey", "second", "second", "start_thread", "__clone3"]
+WITHOUT_PYTHON = INNER + OUTER
+
+# lie, status, functions. "[python]" is a frame whose code object has no name.
+LISTS = [
+    ("circle-of-one", "bad-cfa", WITHOUT_PYTHON + ["inner"]),
+    ("circle-of-two", "bad-cfa", WITHOUT_PYTHON + ["inner", "outer", "inner"]),
+    ("circle-of-runs", "bad-cfa", INNER + ["inner", "outer"] + OUTER),
+    ("previous-unreadable", "bad-cfa", WITHOUT_PYTHON + ["inner", "outer"]),
+    ("previous-of-main", "bad-cfa", WITHOUT_PYTHON),
+    ("previous-of-third", "bad-cfa", WITHOUT_PYTHON),
+    ("frame-of-main", "bad-cfa", WITHOUT_PYTHON),
+    ("frame-of-third", "bad-cfa", WITHOUT_PYTHON),
+    ("state-of-main", "bad-cfa", WITHOUT_PYTHON),
+    ("state-of-third", "bad-cfa", WITHOUT_PYTHON),
+    ("state-unreadable", "bad-cfa", WITHOUT_PYTHON),
+    ("code-unreadable", "complete", INNER + ["[python]", "outer"] + OUTER),
+    ("code-in-kernel", "complete", INNER + ["[python]", "outer"] + OUTER),
+    ("code-of-zeros", "complete", INNER + ["[python]", "outer"] + OUTER),
+    ("code-is-text", "complete", INNER + ["[python]", "outer"] + OUTER),
+    # Only the thread's own memory says which state is its own.
+    ("thread-of-main", "complete", INNER + ["inner", "outer"] + OUTER),
+    ("none", "complete", INNER + ["inner", "outer"] + OUTER),
+]
+
+
 def stacks_by_thread(path):
     """{name of a thread: {(status, functions, innermost first): samples}}."""
     profile = pprof_file.read(path)
@@ -103,26 +133,30 @@ def stacks_by_thread(path):
     return found
 
 
-def stack_test(found, function, lie, status, callers):
+def test_of(name, found, wanted):
     def test():
-        here = {stack: count for stack, count in found.items() if stack[1][0] == function}
-        wanted = {(status, (function, *callers)): NR}
-        if here != wanted:
-            raise AssertionError(f"{here}, not {wanted}"[:600])
-    test.__name__ = f"{function}-{lie}" if lie != "-" else function
-    return test
+        if found != wanted:
+            raise AssertionError(f"{dict(found)}, not {wanted}"[:600])
+    test.__name__ = name
+    faults.run(test, "lie-")
 
 
-def sums():
-    """No sample of a lie is lost."""
-    said = subprocess.run([LB, "annotate", "--json", "lies.pb.gz"], check=True, stdout=subprocess.PIPE).stdout
+def counted(recording):
+    """Ends it. No sample is lost."""
+    recording.end()
+    said = subprocess.run([LB, "annotate", "--json", recording.path], check=True, stdout=subprocess.PIPE).stdout
     profile = json.loads(said)
     losses = profile["losses"]
-    if losses["sampled"] != losses["counted"] or profile["samples"]["count"] != losses["counted"]:
-        raise AssertionError(f"{profile['samples']['count']} samples in the profile: {losses}")
+
+    def test():
+        if losses["sampled"] != losses["counted"] or profile["samples"]["count"] != losses["counted"]:
+            raise AssertionError(f"{profile['samples']['count']} samples in the profile: {losses}")
+    test.__name__ = recording.name + "-sums"
+    faults.run(test, "")
+    return stacks_by_thread(recording.path)
 
 
-def main():
+def native():
     target = faults.Target(LIES)
     recording = faults.Recording("lies", "-p", str(target.pid))
     for before in "before", "":
@@ -131,12 +165,32 @@ def main():
             target.do(f"{function} {lie} {1 if before else NR} {before}{nr}")
         if before:
             recording.snapshot()  # the unwind tables were made at the first samples
-    recording.end()
+    found = counted(recording)
     target.end()
-    found = stacks_by_thread(recording.path)
     for nr, (function, lie, status, callers) in enumerate(STACKS):
-        faults.run(stack_test(found[str(nr)], function, lie, status, callers), "lie-")
-    faults.run(sums, "lies-")
+        name = function if lie == "-" else f"{function}-{lie}"
+        here = {stack: count for stack, count in found[str(nr)].items() if stack[1][0] == function}
+        test_of(name.replace("_", "-"), here, {(status, (function, *callers)): NR})
 
 
-main()
+def python():
+    target = faults.Target(PYTHON)
+    recording = faults.Recording("python-lies", "-p", str(target.pid))
+    for attempt in range(600):  # until lineburn knows the interpreter
+        target.do(f"none 1 before{attempt}")
+        recording.snapshot()
+        found = stacks_by_thread(recording.path).get(f"before{attempt}", {})
+        os.unlink(recording.path)
+        if ("complete", (*INNER, "inner", "outer", *OUTER)) in found:
+            break
+    for nr, (lie, *_) in enumerate(LISTS):
+        target.do(f"{lie} {NR} {nr}")
+    found = counted(recording)
+    target.end()
+    for nr, (lie, status, functions) in enumerate(LISTS):
+        here = {stack: count for stack, count in found[str(nr)].items() if "touch" in stack[1]}
+        test_of("python-" + lie, here, {(status, tuple(functions)): NR})
+
+
+native()
+python()

@@ -10,4 +10,6 @@
 }
 # shellcheck disable=SC2086 # a list of flags
 gcc $C_FLAGS -o lies "$WORKLOADS/lies.c" "$WORKLOADS/lies.S" -pthread || exit 1
-PYTHONDONTWRITEBYTECODE=1 python3 -S "$TOP/tests/root/lies.py" "$LB" "$PWD/lies"
+# shellcheck disable=SC2086
+gcc $C_FLAGS -rdynamic -o python3.13 "$WORKLOADS/lying-python.c" "$WORKLOADS/not-python.c" -pthread || exit 1
+PYTHONDONTWRITEBYTECODE=1 python3 -S "$TOP/tests/root/lies.py" "$LB" "$PWD/lies" "$PWD/python3.13"

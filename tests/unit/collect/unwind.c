@@ -1139,7 +1139,7 @@ static void a_run_without_its_place_is_dropped(void **state)
 	layout.link = LB_LINK_SHIM;
 	start_python(f, make_stale, &layout);
 	look(f);
-	expect_python(f, LB_STACK_COMPLETE, ips, ARRAY_SIZE(ips));
+	expect_python(f, LB_STACK_BAD_CFA, ips, ARRAY_SIZE(ips));
 	sampler_totals(f->sampler, &totals);
 	assert_true(totals.ctr.n[LB_CTR_PYTHON_STALE] >= f->seen.nr_samples);
 }
@@ -1169,6 +1169,9 @@ static void lists_that_lie_are_bounded(void **state)
 {
 	const __u64 gap[] = {IP(leaf_pushed), IP(middle_return), IP(outer_return),
 			     IP(top_return),  PY(0ULL, 10ULL),   PY(1ULL, 11ULL)};
+	const __u64 loop[] = {IP(leaf_pushed), IP(middle_return), IP(outer_return),
+			      IP(top_return),  PY(0ULL, 10ULL),   PY(1ULL, 11ULL),
+			      PY(0ULL, 10ULL)};
 	void (*prepares[])(void) = {make_loop, make_gap, make_recursion};
 	struct lb_interp layout = py_layout;
 	struct fixture *f = *state;
@@ -1182,7 +1185,9 @@ static void lists_that_lie_are_bounded(void **state)
 		look(f);
 		sampler_totals(f->sampler, &totals);
 		if (prepares[i] == make_gap) {
-			expect_python(f, LB_STACK_FAULT, gap, ARRAY_SIZE(gap));
+			expect_python(f, LB_STACK_BAD_CFA, gap, ARRAY_SIZE(gap));
+		} else if (prepares[i] == make_loop) {
+			expect_python(f, LB_STACK_BAD_CFA, loop, ARRAY_SIZE(loop));
 		} else {
 			assert_int_equal(f->seen.sample.status, LB_STACK_TRUNCATED);
 			assert_int_equal(f->seen.sample.nr_user, LB_MAX_FRAMES);
