@@ -164,7 +164,8 @@ static const struct loss_text losses[] = {
 	     "the place of Python functions in the stack was not found: they are "
 	     "missing"),
 	LOSS(python_faults, "time", "times",
-	     "the memory of a Python could not be read: its functions are missing"),
+	     "the memory of a Python could not be read, or its list of frames led in a "
+	     "circle: its functions are missing"),
 	LOSS(python_codes_lost, "Python function", "Python functions",
 	     "not kept: no room, or too many at once. They have no names. Record at a "
 	     "lower "
