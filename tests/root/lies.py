@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from itertools import groupby
 
 import faults
 import pprof_file
@@ -20,8 +21,11 @@ LB, LIES, PYTHON = sys.argv[1:4]
 
 NR = 50  # pages of each lie
 
+# All functions of the C library that call each other, because only its debug package names them.
+LIBC = "libc"
+
 # The callers of each function.
-CALLERS = ["tell", "obey", "thread", "start_thread", "__clone3"]
+CALLERS = ["tell", "obey", "thread", LIBC]
 
 # function, lie, status, callers. The last group cannot be told from a true stack.
 STACKS = [
@@ -87,14 +91,14 @@ STACKS = [
     ("outermost", "-", "complete", []),
     ("returns_to", "0", "complete", []),
     ("returns_to", "in-function", "complete", ["decoy"] + CALLERS),
-    ("base_pointer", "main", "complete", ["__libc_start_call_main", "__libc_start_main_impl", "_start"]),
-    ("frame_pointer", "main", "guessed", ["__libc_start_call_main", "__libc_start_main_impl", "_start"]),
+    ("base_pointer", "main", "complete", [LIBC, "_start"]),
+    ("frame_pointer", "main", "guessed", [LIBC, "_start"]),
 ]
 
 
 # The stack of the Python without a lie, around its frames.
 INNER = ["touch", "evaluate"]
-OUTER = ["obey", "second", "second", "start_thread", "__clone3"]
+OUTER = ["obey", "second", LIBC]
 WITHOUT_PYTHON = INNER + OUTER
 
 # lie, status, functions. "[python]" is a frame whose code object has no name.
@@ -120,23 +124,39 @@ LISTS = [
 ]
 
 
+def functions_of(frames, file):
+    """The names of a location's frames."""
+    if os.path.basename(file).startswith(("libc.", "libc-", "libpthread")):
+        return [LIBC]
+    return [function for function, *_ in frames]
+
+
 def stacks_by_thread(path):
     """{name of a thread: {(status, functions, innermost first): samples}}."""
     profile = pprof_file.read(path)
     strings = pprof_file.string_table(profile)
-    frames = pprof_file.places(profile)
+    files = pprof_file.mapped_files(profile)
+    names = {number: functions_of(frames, files[number]) for number, (_, frames) in pprof_file.places(profile).items()}
     found = {}
     for (sample, count), status in zip(pprof_file.samples(profile), pprof_file.statuses(profile)):
-        functions = tuple(frame[0] for number in pprof_file.numbers(sample, 1) for frame in frames[number][1])
-        name = pprof_file.labels(sample, strings).get("comm")
-        found.setdefault(name, Counter())[status, functions] += count
+        functions = []
+        for name in (name for number in pprof_file.numbers(sample, 1) for name in names[number]):
+            if name != LIBC or functions[-1:] != [LIBC]:
+                functions.append(name)
+        thread = pprof_file.labels(sample, strings).get("comm")
+        found.setdefault(thread, Counter())[status, tuple(functions)] += count
     return found
+
+
+def in_short(stacks):
+    return ", ".join(f"{count} {status} " + " ".join(f"{len(list(same))}*{name}" for name, same in groupby(functions))
+                     for (status, functions), count in stacks.items())
 
 
 def test_of(name, found, wanted):
     def test():
         if found != wanted:
-            raise AssertionError(f"{dict(found)}, not {wanted}"[:600])
+            raise AssertionError(f"{in_short(found)}, not {in_short(wanted)}")
     test.__name__ = name
     faults.run(test, "lie-")
 
@@ -156,15 +176,28 @@ def counted(recording):
     return stacks_by_thread(recording.path)
 
 
+def wait_until_walked(target, recording, order, wanted):
+    """Obeys the order until a stack of it is @wanted: lineburn has the tables, or knows the interpreter."""
+    for attempt in range(600):
+        target.do(f"{order} 1 before{attempt}")
+        recording.snapshot()
+        found = stacks_by_thread(recording.path).get(f"before{attempt}", {})
+        os.unlink(recording.path)
+        if wanted in found:
+            return
+    raise RuntimeError(f"{order}: no stack is {wanted}")
+
+
 def native():
     target = faults.Target(LIES)
     recording = faults.Recording("lies", "-p", str(target.pid))
-    for before in "before", "":
+    for function, lie, status, callers in STACKS:
+        if status == "complete":
+            wait_until_walked(target, recording, f"{function} {lie}", (status, (function, *callers)))
+    for pages in 1, NR:  # the first time, the deepest stack gets its pages
         for nr, (function, lie, *_) in enumerate(STACKS):
             function = "cfa_is_callees" if function == "touch_for" else function
-            target.do(f"{function} {lie} {1 if before else NR} {before}{nr}")
-        if before:
-            recording.snapshot()  # the unwind tables were made at the first samples
+            target.do(f"{function} {lie} {pages} {nr if pages == NR else 'before'}")
     found = counted(recording)
     target.end()
     for nr, (function, lie, status, callers) in enumerate(STACKS):
@@ -176,13 +209,7 @@ def native():
 def python():
     target = faults.Target(PYTHON)
     recording = faults.Recording("python-lies", "-p", str(target.pid))
-    for attempt in range(600):  # until lineburn knows the interpreter
-        target.do(f"none 1 before{attempt}")
-        recording.snapshot()
-        found = stacks_by_thread(recording.path).get(f"before{attempt}", {})
-        os.unlink(recording.path)
-        if ("complete", (*INNER, "inner", "outer", *OUTER)) in found:
-            break
+    wait_until_walked(target, recording, "none", ("complete", (*INNER, "inner", "outer", *OUTER)))
     for nr, (lie, *_) in enumerate(LISTS):
         target.do(f"{lie} {NR} {nr}")
     found = counted(recording)

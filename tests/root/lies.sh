@@ -1,7 +1,7 @@
 #!/bin/sh
 # Targets whose registers, unwind tables or interpreters lie, end to end: each page fault is a
 # sample, so each stack is known exactly.
-# Takes 20 s.
+# Takes 10 s.
 . "${TOP:?}/tests/root/lib.sh"
 
 [ "$(uname -m)" = x86_64 ] || {

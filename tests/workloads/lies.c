@@ -202,7 +202,7 @@ __attribute__((noinline)) static void tell(lie_fn *f, char *pages, unsigned long
 	__asm__ volatile("" ::"r"(&frames) : "memory");
 }
 
-static void *obey(void *order)
+__attribute__((noinline)) static void *obey(void *order)
 {
 	char *name = strtok(order, " \n"), *word = strtok(NULL, " \n");
 	char *number = word ? strtok(NULL, " \n") : NULL;

@@ -246,7 +246,7 @@ __attribute__((noinline)) static void evaluate(const char *lie, char *pages,
 	undo(&entry);
 }
 
-static void obey(char *order)
+__attribute__((noinline)) static void obey(char *order)
 {
 	char *lie = strtok(order, " \n"), *number = strtok(NULL, " \n");
 	char *called = number ? strtok(NULL, " \n") : NULL;
@@ -273,7 +273,7 @@ static void *third(void *has_begun)
 	return NULL;
 }
 
-static void *second(void *unused)
+__attribute__((noinline)) static void *second(void *unused)
 {
 	pthread_barrier_t has_begun;
 	pthread_t waiting;
