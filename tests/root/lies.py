@@ -185,7 +185,7 @@ def wait_until_walked(target, recording, order, wanted):
         os.unlink(recording.path)
         if wanted in found:
             return
-    raise RuntimeError(f"{order}: no stack is {wanted}")
+    raise RuntimeError(f"{order}: no stack is {in_short({wanted: 1})}")
 
 
 def native():

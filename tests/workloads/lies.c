@@ -202,17 +202,19 @@ __attribute__((noinline)) static void tell(lie_fn *f, char *pages, unsigned long
 	__asm__ volatile("" ::"r"(&frames) : "memory");
 }
 
-__attribute__((noinline)) static void *obey(void *order)
+__attribute__((noinline)) static void obey(char *order)
 {
 	char *name = strtok(order, " \n"), *word = strtok(NULL, " \n");
 	char *number = word ? strtok(NULL, " \n") : NULL;
 	char *called = number ? strtok(NULL, " \n") : NULL;
 	unsigned long nr = called ? strtoul(number, NULL, 10) : 0;
+	char *pages;
 
 	if (!nr || prctl(PR_SET_NAME, called))
 		exit(2);
-	tell(function_of(name), mapped(nr * PAGE_BYTES), nr, word);
-	return NULL;
+	pages = mapped(nr * PAGE_BYTES);
+	tell(function_of(name), pages, nr, word);
+	munmap(pages, nr * PAGE_BYTES);
 }
 
 /* All orders are obeyed in one thread. */
