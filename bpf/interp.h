@@ -158,13 +158,23 @@ static __always_inline __u64 lb_frame_word(const struct lb_walk *w, __u32 off)
 	return *(__u64 *)(w->frame_bytes + (w->interp.frame_off + off) % LB_WINDOW_BYTES);
 }
 
+static __always_inline void lb_stage(struct lb_walk *w, __u64 frame)
+{
+	/* Read here, because Linux 5.10 forgets the bounds of a number on the stack. */
+	__u32 nr = *(const volatile __u32 *)&w->interp.nr_staged;
+
+	if (nr < LB_MAX_FRAMES) {
+		w->staged[nr] = frame;
+		w->interp.nr_staged = nr + 1;
+	}
+}
+
 /* Stages one frame. Return: whether the run continues. */
 static __always_inline bool lb_interp_follow(struct lb_walk *w,
 					     const struct lb_interp *layout)
 {
 	struct lb_interp_walk *interp = &w->interp;
 	__u64 at = interp->frame, code, previous;
-	__u32 nr = interp->nr_staged;
 	bool is_entry = true, has_code = true;
 	__u8 owner;
 
@@ -199,11 +209,9 @@ static __always_inline bool lb_interp_follow(struct lb_walk *w,
 
 	code = lb_frame_word(w, layout->frame_code) & ~(__u64)layout->code_tag_mask;
 	/* Frames that do not fit the stack are followed only to find the anchor. */
-	if (has_code && code && nr < max_frames && nr < LB_MAX_FRAMES) {
-		w->staged[nr] = lb_interp_frame(w, layout, code,
-						lb_frame_word(w, layout->frame_ip));
-		interp->nr_staged = nr + 1;
-	}
+	if (has_code && code && interp->nr_staged < max_frames)
+		lb_stage(w, lb_interp_frame(w, layout, code,
+					    lb_frame_word(w, layout->frame_ip)));
 	return !is_entry && previous;
 }
 
