@@ -22,6 +22,11 @@
 
 #define MAX_INTERP_FOLLOWED 2048 /* most frames followed in one stack */
 
+/* f_state of a frame that its C call leaves (Include/cpython/frameobject.h of 3.10) */
+#define FRAME_SUSPENDED 0xff
+#define FRAME_RETURNED  1
+#define FRAME_RAISED    3
+
 /* Begins the interpreter's part of a walk. */
 static __always_inline void lb_interp_begin(struct lb_walk *w,
 					    const struct lb_unwind_process *process,
@@ -31,7 +36,7 @@ static __always_inline void lb_interp_begin(struct lb_walk *w,
 
 	interp->number = process->interp;
 	interp->anchor = interp->nr_staged = interp->nr_followed = 0;
-	interp->is_cut = false;
+	interp->is_cut = interp->is_left = false;
 	interp->is_started = false;
 	interp->bias = process->interp_bias;
 	interp->frame = interp->cframe = 0;
@@ -115,6 +120,8 @@ static __always_inline void lb_interp_begin_run(struct lb_walk *w,
 		return;
 	}
 	interp->cframe = lb_one_of(words, layout->cframe_previous);
+	interp->is_left = interp->link == LB_LINK_OBJECT && !interp->nr_followed &&
+			  !(__u32)lb_one_of(words, layout->cframe_frame);
 	if (interp->link == LB_LINK_CFRAME)
 		interp->frame = lb_one_of(words, layout->cframe_frame);
 	/* The thread's own CFrame has no frame and is not on the C stack. */
@@ -202,6 +209,9 @@ static __always_inline bool lb_interp_follow(struct lb_walk *w,
 			interp->anchor = at;
 	} else if (interp->link == LB_LINK_LIST) {
 		interp->anchor = at;
+	} else if (interp->is_left) {
+		interp->is_left = owner == FRAME_SUSPENDED || owner == FRAME_RETURNED ||
+				  owner == FRAME_RAISED;
 	}
 	previous = lb_frame_word(w, layout->frame_previous);
 	/* A CFrame determines where the next run begins. */
@@ -277,7 +287,9 @@ static __always_inline bool lb_interp_emit(struct lb_walk *w)
 static __always_inline void lb_interp_place(struct lb_walk *w, __u64 below, __u64 lookup)
 {
 	struct lb_interp_walk *interp = &w->interp;
+	bool is_left = interp->is_left;
 
+	interp->is_left = false; /* only the innermost call can be at its end */
 	if (w->stack.is_live) {
 		/*
 		 * A signal frame: the walk may now be on another stack, and an anchor
@@ -296,6 +308,13 @@ static __always_inline void lb_interp_place(struct lb_walk *w, __u64 below, __u6
 		if (lookup >= interp->eval_lo && lookup < interp->eval_hi)
 			w->mode = LB_WALK_EMIT;
 	} else if (interp->anchor >= below && interp->anchor < w->stack.sp) {
+		w->mode = LB_WALK_EMIT;
+	} else if (is_left && interp->anchor >= w->stack.sp) {
+		/*
+		 * 3.10 drops the CFrame of a call before its frame, and nothing is called
+		 * between: the CFrame is already that of the next frame.
+		 */
+		interp->cframe = interp->anchor;
 		w->mode = LB_WALK_EMIT;
 	} else if (interp->anchor && interp->anchor < below) {
 		w->nr_stale++;

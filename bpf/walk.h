@@ -34,6 +34,7 @@ struct lb_interp_walk {
 	__u32 nr_staged, nr_emitted;
 	__u32 nr_followed; /* frames followed so far */
 	__u64 followed; /* one of them, to notice a circle */
+	bool is_left; /* the innermost frame is being left (LB_LINK_OBJECT) */
 	bool is_started; /* the thread state was read */
 	bool is_in_run; /* the run's first frame is known already */
 	bool is_cut; /* frames are missing */

@@ -148,7 +148,7 @@ _Static_assert(sizeof(struct lb_unwind_request) == 32, "no padding in records");
 
 /* ---- interpreters ---- */
 
-#define LB_INTERP_FRAME_BYTES 112 /* most bytes read of an interpreter frame */
+#define LB_INTERP_FRAME_BYTES 120 /* most bytes read of an interpreter frame */
 #define LB_INTERP_CODE_BYTES  256 /* same, of a code object's fixed part */
 #define LB_INTERP_IDENTITY_WORDS \
 	8 /* words that distinguish a code object from a later one at its address */
@@ -186,7 +186,9 @@ struct lb_interp {
 	__u64 eval_lo, eval_hi; /* LB_LINK_EVAL: + interp_bias; else 0 */
 	__u16 ts_frame; /* of the thread state: the frame, or the CFrame */
 	__u16 ts_cframe; /* LB_LINK_OBJECT */
-	__u16 cframe_frame, cframe_previous; /* of a CFrame */
+	/* of a CFrame; LB_LINK_OBJECT: the first is use_tracing */
+	__u16 cframe_frame, cframe_previous;
+	/* LB_LINK_OBJECT: the last is f_state */
 	__u16 frame_code, frame_previous, frame_ip, frame_owner;
 	__u16 owner_entry; /* LB_LINK_CFRAME: value of owner at an entry frame */
 	__u16 owner_shim; /* LB_LINK_SHIM: owners >= this are entry frames */

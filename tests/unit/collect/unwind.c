@@ -905,6 +905,16 @@ static void make_objects(void)
 	frames[1].previous = 0;
 }
 
+/* leaf leaves frames[0], whose CFrame is dropped already. */
+static void make_left(void)
+{
+	make_objects();
+	frames[0].owner = 1;
+	frames[1].previous = at(&frames[2]);
+	frames[2].ip = 12;
+	frames[2].previous = 0;
+}
+
 /*
  * Each frame lies in the C frame that evaluates it. Names are C strings. The program
  * writes them so that their pages are present: the kernel reads without page faults.
@@ -1011,6 +1021,21 @@ static void python_frames_have_their_places(void **state)
 		end_child(f);
 		sampler_free(take_ptr(f->sampler));
 	}
+}
+
+static void a_frame_outlives_its_cframe(void **state)
+{
+	const __u64 ips[] = {IP(leaf_pushed), PY(0ULL, 10ULL),  IP(middle_return),
+			     PY(1ULL, 11ULL), IP(outer_return), PY(0ULL, 12ULL),
+			     IP(top_return)};
+	struct lb_interp layout = py_layout;
+	struct fixture *f = *state;
+
+	layout.link = LB_LINK_OBJECT;
+	layout.ip_is_index = 1;
+	start_python(f, make_left, &layout);
+	look(f);
+	expect_python(f, LB_STACK_COMPLETE, ips, ARRAY_SIZE(ips));
 }
 
 static void code_objects_come_with_their_names(void **state)
@@ -1241,6 +1266,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(names_may_be_c_strings, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(names_that_lie_are_bounded, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_frame_outlives_its_cframe, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(python_frames_follow_a_walk_that_ends,
 						set_up, tear_down),
