@@ -75,8 +75,10 @@ bool replaced_code_has(const struct replaced_code *c, uint64_t ip, uint64_t firs
 		       uint64_t last_ns)
 {
 	size_t at = SEARCH_FIRST(i, c->nr, c->items[i].end > ip);
-	const struct replaced_range *r = &c->items[at];
+	const struct replaced_range *r;
 
-	return at < c->nr && r->start <= ip && r->from_ns <= last_ns &&
-	       first_ns < r->until_ns;
+	if (at == c->nr)
+		return false;
+	r = &c->items[at];
+	return r->start <= ip && r->from_ns <= last_ns && first_ns < r->until_ns;
 }

@@ -229,7 +229,8 @@ static bool location_eq(uint32_t item, const void *key, const void *ctx)
 
 	return a->mapping == b->mapping && a->address == b->address &&
 	       a->miss == b->miss && a->nr_lines == b->nr_lines &&
-	       lines_eq(&p->lines[a->first_line], k->lines, b->nr_lines);
+	       (!b->nr_lines ||
+		lines_eq(&p->lines[a->first_line], k->lines, b->nr_lines));
 }
 
 static bool location_is_sound(const struct profile *p, const struct location_key *key,
