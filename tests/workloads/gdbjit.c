@@ -29,26 +29,10 @@
 #include <unistd.h>
 
 #include "jit-code.h"
+#include "jit-interface.h"
 
 #define CHURN 80000 /* more than lineburn keeps of one process */
 #define FORKS 150
-
-struct entry {
-	struct entry *next, *prev;
-	const void *symfile;
-	uint64_t symfile_bytes;
-};
-
-struct {
-	uint32_t version, action;
-	struct entry *relevant, *first;
-} __jit_debug_descriptor = {1, 0, NULL, NULL};
-
-__attribute__((noinline)) void __jit_debug_register_code(void);
-__attribute__((noinline)) void __jit_debug_register_code(void)
-{
-	__asm__ volatile("" ::: "memory");
-}
 
 struct object {
 	Elf64_Ehdr header;
@@ -59,31 +43,6 @@ struct object {
 };
 
 #define SECTION_NAMES "\0.text\0.symtab\0.strtab\0"
-
-static void link_entry(struct entry *e)
-{
-	e->prev = NULL;
-	e->next = __jit_debug_descriptor.first;
-	if (e->next)
-		e->next->prev = e;
-	__jit_debug_descriptor.first = e;
-	__jit_debug_descriptor.relevant = e;
-	__jit_debug_descriptor.action = 1;
-	__jit_debug_register_code();
-}
-
-static void unlink_entry(struct entry *e)
-{
-	if (e->prev)
-		e->prev->next = e->next;
-	else
-		__jit_debug_descriptor.first = e->next;
-	if (e->next)
-		e->next->prev = e->prev;
-	__jit_debug_descriptor.relevant = e;
-	__jit_debug_descriptor.action = 2;
-	__jit_debug_register_code();
-}
 
 static struct entry *register_bytes(const void *symfile, uint64_t bytes)
 {

@@ -13,39 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "jit-interface.h"
+
 #define PAGE_BYTES 4096UL
-
-struct entry {
-	struct entry *next, *prev;
-	const void *symfile;
-	uint64_t symfile_bytes;
-};
-
-struct {
-	uint32_t version, action;
-	struct entry *relevant, *first;
-} __jit_debug_descriptor = {1, 0, NULL, NULL};
-
-__attribute__((noinline)) void __jit_debug_register_code(void);
-__attribute__((noinline)) void __jit_debug_register_code(void)
-{
-	__asm__ volatile("" ::: "memory");
-}
-
-static void tell(uint32_t action, struct entry *e)
-{
-	if (action == 1) {
-		e->next = __jit_debug_descriptor.first;
-		if (e->next)
-			e->next->prev = e;
-		__jit_debug_descriptor.first = e;
-	} else {
-		__jit_debug_descriptor.first = NULL;
-	}
-	__jit_debug_descriptor.relevant = e;
-	__jit_debug_descriptor.action = action;
-	__jit_debug_register_code();
-}
 
 static char *read_file(const char *path, size_t *ret_bytes)
 {
@@ -87,7 +57,7 @@ void *jit_load(const char *path)
 	char *bytes = read_file(path, &nr_bytes);
 
 	if (entry && !strstr(path, ".more"))
-		tell(2, entry);
+		unlink_entry(entry);
 	header = (const Elf64_Ehdr *)bytes;
 	parts = (const Elf64_Phdr *)(bytes + header->e_phoff);
 	for (int i = 0; i < header->e_phnum; i++)
@@ -98,6 +68,6 @@ void *jit_load(const char *path)
 		exit(9);
 	entry->symfile = bytes;
 	entry->symfile_bytes = nr_bytes;
-	tell(1, entry);
+	link_entry(entry);
 	return (void *)(uintptr_t)header->e_entry;
 }
