@@ -11,14 +11,14 @@
 static __always_inline __u32 lb_by_frame_pointer(struct lb_walk *w)
 {
 	struct lb_stack *s = &w->stack;
-	__u64 fp = s->fp, return_ip = 0;
+	__u64 fp = s->fp, next_fp = 0, return_ip = 0;
 
 	if (!fp)
 		return LB_STACK_GUESSED_END;
 	if (fp < s->sp || fp & 7 || fp >= LB_USER_ADDRESS_LIMIT)
 		return LB_STACK_BAD_FP;
 	/* On all architectures fp points to the caller's fp and the return address. */
-	if (!lb_read_stack(s, fp, &s->fp) || !lb_read_stack(s, fp + 8, &return_ip))
+	if (!lb_read_stack(s, fp, &next_fp) || !lb_read_stack(s, fp + 8, &return_ip))
 		return LB_STACK_FAULT;
 	return_ip = lb_code_address(return_ip);
 	if (!return_ip)
@@ -27,9 +27,10 @@ static __always_inline __u32 lb_by_frame_pointer(struct lb_walk *w)
 		return LB_STACK_BAD_FP;
 	/* Any word of the stack may be there: it must at least point to code. */
 	if (!w->is_blind && !lb_search_segment(return_ip - 1)) {
-		lb_request(w, LB_REQUEST_MAPPING, return_ip);
+		lb_request_mapping(w, return_ip);
 		return LB_STACK_NO_MAPPING;
 	}
+	s->fp = next_fp;
 	s->ip = return_ip;
 	s->sp = fp + 16;
 	s->is_live = false;

@@ -332,6 +332,7 @@ static __always_inline __u32 walk_stack(struct lb_perf_event_ctx *ctx,
 					struct task_struct *task, struct lb_regs *regs,
 					struct lb_walk *w)
 {
+	struct mm_struct___lb *mm;
 	__u32 status;
 
 	if (LB_TASK(task, flags) & PF_KTHREAD)
@@ -350,6 +351,18 @@ static __always_inline __u32 walk_stack(struct lb_perf_event_ctx *ctx,
 		lb_push(w, w->stack.ip);
 		return walk_user ? LB_STACK_32_BIT : LB_STACK_LEAF_ONLY;
 	}
+	/* At its exit a task gives up its memory before it ends (exit_mm() of kernel/exit.c). */
+	mm = lb_mm();
+	if (!mm) {
+		lb_push(w, w->stack.ip);
+		return LB_STACK_FAULT;
+	}
+	/*
+	 * At an exec the new program has no start yet (load_elf_binary() of fs/binfmt_elf.c),
+	 * and the registers are those of the program that has gone.
+	 */
+	if (!BPF_CORE_READ(mm, start_code))
+		return LB_STACK_NO_USER;
 	lb_walk_begin(w, task);
 	if (!lb_walk() && lb_is_whole(w->status))
 		return LB_STACK_TRUNCATED; /* the steps were used up */

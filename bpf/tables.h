@@ -73,6 +73,13 @@ struct {
 } processes SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, LB_UNWIND_MAX_FILES);
+	__type(key, struct lb_unwind_file_key);
+	__type(value, struct lb_unwind_file);
+} unwind_files SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 128 * 1024);
 } requests SEC(".maps");
@@ -162,6 +169,11 @@ static __always_inline __u64 lb_either(__u64 mask, __u64 a, __u64 b)
 	return b ^ ((a ^ b) & mask);
 }
 
+static __always_inline bool lb_is_in(const struct lb_unwind_segment *s, __u64 ip)
+{
+	return ip >= s->start && ip < s->end;
+}
+
 /* Sets the walk's segment to the one at @ip. Return: 0 if there is none. */
 __noinline int lb_search_segment(__u64 ip)
 {
@@ -189,10 +201,21 @@ __noinline int lb_search_segment(__u64 ip)
 	/* May be the stamp, which ends at 0, so no ip is in it. */
 	at = lo - 1;
 	s = bpf_map_lookup_elem(&segments, &at);
-	if (!s || ip < s->start || ip >= s->end)
+	if (!s || !lb_is_in(s, ip))
+		s = &w->search.found;
+	if (!lb_is_in(s, ip)) {
+		w->search.missed = ip;
 		return 0;
+	}
 	w->segment = *s;
 	return 1;
+}
+
+/* Requests the mapping at @ip, unless the whole process was requested. */
+static __always_inline void lb_request_mapping(struct lb_walk *w, __u64 ip)
+{
+	if (!w->is_unknown)
+		lb_request(w, LB_REQUEST_MAPPING, ip);
 }
 
 /* Steps for 2^16 rows: the first row, which is below every key, then halvings. */
@@ -282,8 +305,8 @@ static __always_inline __u32 lb_find_rule(struct lb_walk *w, __u64 ip,
 	__u64 addr;
 	__u32 nr;
 
-	if ((ip < w->segment.start || ip >= w->segment.end) && !lb_search_segment(ip)) {
-		lb_request(w, LB_REQUEST_MAPPING, ip);
+	if (!lb_is_in(&w->segment, ip) && !lb_search_segment(ip)) {
+		lb_request_mapping(w, ip);
 		return LB_STACK_NO_MAPPING;
 	}
 	if (w->segment.flags & LB_SEGMENT_NO_ROWS) {

@@ -15,6 +15,7 @@
 
 #include "native.h"
 #include "interp.h"
+#include "mappings.h"
 
 /* Cubed, 4096 steps: three for each of 512 frames, and a reserve for corrupt lists. */
 #define STEPS_AT_ONCE 16
@@ -34,6 +35,26 @@ static __always_inline bool lb_end(struct lb_walk *w, __u32 status)
 	return status == LB_STACK_TRUNCATED || lb_interp_rest(w);
 }
 
+/*
+ * Continues after a native step that found no mapping. A separate function, so that the
+ * verifier checks it once. Return: whether the same frame is to be tried again.
+ */
+__noinline int lb_try_again(void)
+{
+	struct lb_walk *w = lb_walk_here();
+
+	if (!w)
+		return 0;
+	w->is_again = true;
+	if (lb_search_begin(w))
+		return 1;
+	/* Without a mapping of the leaf its callers can still be guessed. */
+	w->is_again = w->is_unknown && !w->is_blind && w->nr_native == 1 &&
+		      w->search.missed == w->stack.ip;
+	w->is_blind |= w->is_again;
+	return w->is_again;
+}
+
 /* Does one step. Return: nonzero when the walk is over. */
 __noinline int lb_step(void)
 {
@@ -47,14 +68,19 @@ __noinline int lb_step(void)
 		return lb_interp_stage(w);
 	if (w->mode == LB_WALK_EMIT)
 		return lb_interp_emit(w);
-	if (!w->is_second_look) {
+	if (w->mode == LB_WALK_SEARCH)
+		return lb_search_step();
+	if (!w->is_second_look && !w->is_again) {
 		if (!lb_push(w, w->stack.ip))
 			return lb_end(w, LB_STACK_TRUNCATED);
 		w->nr_native++;
 	}
+	w->is_again = false;
 	lookup = lb_lookup_ip(w);
 	below = w->stack.sp;
 	status = lb_native_step(w, lookup);
+	if (status == LB_STACK_NO_MAPPING && lb_try_again())
+		return 0;
 	if (status != LB_STACK_GOES_ON)
 		return lb_end(w, status);
 	lb_interp_place(w, below, lookup);
@@ -106,20 +132,23 @@ static __always_inline void lb_walk_begin(struct lb_walk *w, struct task_struct 
 	w->segment.start = w->segment.end = 0;
 	w->mode = LB_WALK_NATIVE;
 	w->status = LB_STACK_TRUNCATED; /* if the steps run out */
-	w->is_ended = w->is_second_look = w->is_at_begin = false;
+	w->is_ended = w->is_second_look = w->is_at_begin = w->is_again = false;
+	w->search.ip = w->search.missed = 0;
+	w->search.found.start = w->search.found.end = 0;
 	w->stack.is_live = true;
 	w->stack.window_bytes = 0;
 
-	w->is_blind = !lb_find_process(w, &process);
-	if (w->is_blind)
+	w->is_blind = false;
+	w->is_unknown = !lb_find_process(w, &process);
+	if (w->is_unknown)
 		lb_request(w, LB_REQUEST_PROCESS, w->stack.ip);
 	/*
 	 * After the segments were chosen. Otherwise they could be newer, and lead to a page
 	 * that had other rows in that generation.
 	 */
 	w->pages_generation = pages_generation;
-	w->first_segment = process.stamp + 1;
-	w->nr_segments = process.nr_segments;
+	w->first_segment = w->is_unknown ? 0 : process.stamp + 1;
+	w->nr_segments = w->is_unknown ? 0 : process.nr_segments;
 	lb_interp_begin(w, &process, task);
 }
 

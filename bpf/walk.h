@@ -19,6 +19,7 @@ enum lb_walk_mode {
 	LB_WALK_NATIVE, /* one native frame a step */
 	LB_WALK_STAGE, /* one interpreter frame a step, up to the end of the run */
 	LB_WALK_EMIT, /* one staged frame a step is added to the stack */
+	LB_WALK_SEARCH, /* one level a step of the kernel's tree of mappings */
 };
 
 /* The walk over the thread's interpreter frames (interp.h). */
@@ -54,6 +55,21 @@ struct lb_row_search {
 	__u64 rule; /* of the last row at or below the key */
 };
 
+#define LB_TREE_NODE_WORDS 32 /* of a maple tree */
+
+/* A search in the kernel's tree of mappings (mappings.h). */
+struct lb_mapping_search {
+	__u64 missed; /* address without a segment */
+	__u64 ip; /* searched for last; 0: none */
+	__u64 at; /* where the search is, in the tree */
+	volatile __u64 slot; /* in the node that was read */
+	bool is_node; /* of a maple tree, not a mapping */
+	struct lb_unwind_segment found; /* last one; no flags */
+	struct lb_unwind_file_key file;
+	struct lb_unwind_file tables; /* of the file */
+	__u64 node[LB_TREE_NODE_WORDS];
+};
+
 struct lb_walk {
 	struct lb_stack stack;
 	struct lb_image image;
@@ -64,11 +80,14 @@ struct lb_walk {
 	__u32 first_segment, nr_segments;
 	__u32 pages_generation; /* when the walk began */
 	struct lb_row_search rows;
+	struct lb_mapping_search search;
 
 	__u32 mode; /* enum lb_walk_mode */
 	__u32 status; /* enum lb_stack_status, once is_ended */
 	bool is_ended; /* the native part has ended; the interpreter's part follows */
-	bool is_blind; /* the process is unknown: only frame pointers */
+	bool is_unknown; /* the process has no segments yet */
+	bool is_blind; /* and no mapping at its leaf was found: only frame pointers */
+	bool is_again; /* the frame was added already: a search for its mapping has ended */
 	bool is_second_look; /* no rule at the call: try the return address */
 	bool is_at_begin; /* a table says so: the frame is the thread's outermost one */
 

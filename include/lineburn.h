@@ -26,10 +26,12 @@ enum lb_source {
 /* Why the walk of the user stack ended. Stored with every sample. */
 enum lb_stack_status {
 	LB_STACK_COMPLETE, /* the outermost frame was reached */
-	LB_STACK_NO_USER, /* a kernel thread: it has no user stack */
+	/* no user stack: a kernel thread, or an exec that has not begun the new program */
+	LB_STACK_NO_USER,
 	LB_STACK_TRUNCATED, /* more frames than the limit: outermost ones are missing */
 	LB_STACK_BAD_FP, /* the frame pointer is invalid: callers are missing */
-	LB_STACK_FAULT, /* a stack page could not be read: callers are missing */
+	/* a page could not be read, or the task gave up its memory: callers are missing */
+	LB_STACK_FAULT,
 	LB_STACK_NO_REGS, /* user registers were not available: no user frames at all */
 	LB_STACK_LEAF_ONLY, /* walking is disabled on this kernel: leaf only */
 	LB_STACK_NO_BODY, /* body store full: the hashes are the two leaf addresses */

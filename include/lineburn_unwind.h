@@ -126,6 +126,33 @@ _Static_assert(sizeof(struct lb_unwind_process) == 32, "no padding in map values
 
 #define LB_UNWIND_MAX_PROCESSES 16384
 
+/* ---- files: for mappings that user space has not described yet ---- */
+
+/* As the kernel names the file of a mapping in /proc/PID/maps. */
+struct lb_unwind_file_key {
+	__u64 inode;
+	__u32 dev; /* major << 20 | minor */
+	__u32 pad; /* 0 */
+};
+
+/*
+ * Pages of a file's object. Not of an interpreter: the walk needs to know its state in the
+ * process, too.
+ */
+struct lb_unwind_file {
+	__u64 size_bytes; /* when it was opened; another size or time: another content */
+	__s64 mtime_ns;
+	__u32 first_page; /* in the array of pages */
+	__u32 page; /* its number in the file: offset >> 16 */
+	__u32 nr_pages;
+	__u32 pad; /* 0 */
+};
+_Static_assert(sizeof(struct lb_unwind_file_key) == 16 &&
+		       sizeof(struct lb_unwind_file) == 32,
+	       "no padding in map keys and values");
+
+#define LB_UNWIND_MAX_FILES 4096
+
 /* ---- requests of the walk ---- */
 
 enum lb_request_kind {

@@ -12,6 +12,7 @@ struct unwind_kmaps {
 	int pages_fd, rules_fd, segments_fd,
 		interps_fd; /* arrays; all but interps mappable */
 	int processes_fd; /* hash: struct lb_image -> struct lb_unwind_process */
+	int files_fd; /* hash: struct lb_unwind_file_key -> struct lb_unwind_file */
 	/* Increment when pages are reassigned to another object. Borrowed. */
 	volatile uint32_t *pages_generation;
 };

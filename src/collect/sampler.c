@@ -180,6 +180,15 @@ static uint32_t kern_frames_limit(void)
 	return limit && limit < LB_MAX_KERN_FRAMES ? (uint32_t)limit : LB_MAX_KERN_FRAMES;
 }
 
+static uint32_t page_shift(void)
+{
+	uint32_t shift = 0;
+
+	while (1L << shift < sysconf(_SC_PAGESIZE))
+		shift++;
+	return shift;
+}
+
 static void set_rodata(struct sampler *s)
 {
 	uint64_t seed = 0;
@@ -198,6 +207,7 @@ static void set_rodata(struct sampler *s)
 	s->skel->rodata->kern_frames_limit = kern_frames_limit();
 	s->skel->rodata->walk_user = s->config.walk_user;
 	s->skel->rodata->max_frames = s->config.max_frames;
+	s->skel->rodata->page_shift = page_shift();
 }
 
 static void init_source(struct sampler *s)
@@ -393,6 +403,7 @@ void sampler_unwind_kmaps(const struct sampler *s, struct unwind_kmaps *ret)
 		.segments_fd = bpf_map__fd(s->skel->maps.segments),
 		.interps_fd = bpf_map__fd(s->skel->maps.interps),
 		.processes_fd = bpf_map__fd(s->skel->maps.processes),
+		.files_fd = bpf_map__fd(s->skel->maps.unwind_files),
 		.pages_generation = &s->skel->bss->pages_generation,
 	};
 }

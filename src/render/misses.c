@@ -275,8 +275,8 @@ static const char *const incomplete_texts[] = {
 			    "let its JIT keep "
 			    "frame pointers",
 	[LB_STACK_FAULT] =
-		"a stack page could not be read, being swapped out: totals of callers "
-		"are too low",
+		"the stack could not be read: a page was swapped out, or the program was "
+		"just ending and had given up its memory. Totals of callers are too low",
 	[LB_STACK_NO_REGS] = "the kernel gave no user registers: no user code is seen",
 	[LB_STACK_LEAF_ONLY] =
 		"user stacks are not walked on this kernel, so no callers are known. See "

@@ -23,6 +23,7 @@ struct interp_code;
 struct process;
 struct process_table;
 struct strpool;
+struct target_file;
 
 /* Where a process keeps its interpreter's frames. */
 struct runtime_place {
@@ -95,6 +96,15 @@ struct runtime {
 
 /* By number; operations that a runtime does not need are NULL. */
 extern const struct runtime *const runtimes[NR_RUNTIMES];
+
+/**
+ * Returns the facts about an interpreter's file; NULL: @file is none that this runtime
+ * can locate. Most files are ruled out by name; others are inspected once.
+ *
+ * @file  open
+ */
+const void *runtime_facts_of(enum runtime_number number, struct target_file *file,
+			     struct worker *decoder);
 
 /** Returns the runtime of a frame with LB_FRAME_TAG. NULL: none, a bug. */
 const struct runtime *runtime_of_frame(uint64_t frame);

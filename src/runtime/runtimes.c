@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "lineburn.h"
+#include "process/file.h"
 #include "runtime/runtime.h"
 
 _Static_assert(NR_RUNTIMES <= 1 << LB_FRAME_KIND_BITS, "a frame tells which");
@@ -15,4 +16,16 @@ const struct runtime *runtime_of_frame(uint64_t frame)
 	uint32_t kind = LB_FRAME_KIND(frame);
 
 	return kind < NR_RUNTIMES && runtimes[kind]->name_frames ? runtimes[kind] : NULL;
+}
+
+const void *runtime_facts_of(enum runtime_number number, struct target_file *file,
+			     struct worker *decoder)
+{
+	const struct runtime *runtime = runtimes[number];
+	const void *facts;
+
+	if (!runtime->locate || !runtime->recognise(file->path))
+		return NULL;
+	facts = file_facts_of(file_facts_get(file, decoder), number);
+	return facts && runtime->facts_are_sane(facts) ? facts : NULL;
 }

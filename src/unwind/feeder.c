@@ -469,29 +469,12 @@ static void update_dirty(struct unwind_feeder *w, uint64_t deadline_ns)
 
 /* ---- interpreters ---- */
 
-/*
- * Returns a file's facts; NULL: not an interpreter. Most files are ruled out by name.
- */
-static const void *facts_of(struct unwind_feeder *w, struct target_file *file,
-			    enum runtime_number number)
-{
-	const struct runtime *runtime = runtimes[number];
-	const void *facts;
-
-	if (!runtime->locate || !runtime->recognise(file->path))
-		return NULL;
-	facts = file_facts_of(file_facts_get(file, w->decoder), number);
-	return facts && runtime->facts_are_sane(facts) ? facts : NULL;
-}
-
 /* Does @m map an interpreter's file? */
 static bool maps_interpreter(struct unwind_feeder *w, const struct mapping *m,
 			     struct image_interp *ret)
 {
 	for (enum runtime_number i = 0; i < NR_RUNTIMES; i++) {
-		const void *facts = facts_of(w, m->file, i);
-
-		if (!facts)
+		if (!runtime_facts_of(i, m->file, w->decoder))
 			continue;
 		*ret = (struct image_interp){.state = IMAGE_INTERP_WAITS,
 					     .runtime = i,

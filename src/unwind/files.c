@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "process/table.h"
 #include "process/file.h"
+#include "runtime/runtime.h"
 #include "unwind/tables.h"
 #include "worker/worker.h"
 
@@ -63,6 +65,8 @@ struct unwind_file {
 	uint32_t use; /* of the id (process/file.h) */
 	uint64_t unused_ns; /* when it was first seen closed; 0: open */
 	uint64_t pause_until_ns;
+	struct lb_unwind_file_key shared; /* inode 0: it is not */
+	bool was_judged; /* whether it can be shared */
 };
 
 struct page_want {
@@ -124,6 +128,8 @@ static void forget_file(struct unwind_files *f, uint32_t id, uint32_t use)
 {
 	struct unwind_file *file = &f->files[id];
 
+	if (file->shared.inode)
+		unwind_file_unshare(f->tables, &file->shared);
 	for (unsigned int i = 0; i < file->nr_objects; i++)
 		unwind_object_remove(f->tables, file->objects[i].object);
 	*file = (struct unwind_file){.use = use};
@@ -248,6 +254,49 @@ static const struct file_object *object_for(struct unwind_files *f, uint32_t id,
 	return o;
 }
 
+static uint32_t kernel_dev(uint32_t major, uint32_t minor)
+{
+	return major << 20 | minor;
+}
+
+static bool is_interpreter(const struct unwind_files *f, struct target_file *file)
+{
+	for (enum runtime_number i = 0; i < NR_RUNTIMES; i++)
+		if (runtime_facts_of(i, file, f->decoder))
+			return true;
+	return false;
+}
+
+/*
+ * Lets processes use @o before their segments are known. An interpreter's file is not
+ * shared: without its frames such a stack would be taken for a whole one.
+ */
+static void share(struct unwind_files *f, uint32_t id, const struct mapping *m,
+		  const struct file_object *o)
+{
+	struct unwind_file *file = &f->files[id];
+	struct lb_unwind_file_key key = {.inode = m->inode,
+					 .dev = kernel_dev(m->major, m->minor)};
+	struct lb_unwind_file value = {.first_page = o->object,
+				       .page = (uint32_t)o->first,
+				       .nr_pages = (uint32_t)o->nr};
+
+	if (file->was_judged || m->kind != MAPPING_FILE)
+		return;
+	file->was_judged = true;
+	/* Not all events of the kernel have it. */
+	if (!m->inode) {
+		key.inode = m->file->inode;
+		key.dev = kernel_dev(major(m->file->dev), minor(m->file->dev));
+	}
+	if (o->first > UINT32_MAX || is_interpreter(f, m->file))
+		return;
+	value.size_bytes = m->file->size_bytes;
+	value.mtime_ns = m->file->mtime_ns;
+	if (!unwind_file_share(f->tables, &key, &value))
+		file->shared = key;
+}
+
 void unwind_files_segment(struct unwind_files *f, const struct mapping *m,
 			  struct lb_unwind_segment *ret)
 {
@@ -262,6 +311,7 @@ void unwind_files_segment(struct unwind_files *f, const struct mapping *m,
 		o = object_for(f, id, first, last);
 	if (!o)
 		return;
+	share(f, id, m, o);
 	ret->flags = 0;
 	ret->first_page = o->object;
 	/* An address in the object is the file offset - its first page's offset. */

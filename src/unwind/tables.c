@@ -771,6 +771,19 @@ uint32_t unwind_interp_add(struct unwind_tables *t, const struct lb_interp *inte
 	return i + 1;
 }
 
+/* ---- files ---- */
+
+int unwind_file_share(struct unwind_tables *t, const struct lb_unwind_file_key *key,
+		      const struct lb_unwind_file *file)
+{
+	return kmap_update(t->maps.files_fd, key, file);
+}
+
+void unwind_file_unshare(struct unwind_tables *t, const struct lb_unwind_file_key *key)
+{
+	kmap_delete(t->maps.files_fd, key);
+}
+
 /* ---- maintenance ---- */
 
 /* Evicts early, so that the next page does not wait for a slab or an eviction. */

@@ -75,6 +75,17 @@ void unwind_process_remove(struct unwind_tables *t, const struct lb_image *image
 /** Adds a layout to the kernel's table. Return: its number + 1; 0: no room. */
 uint32_t unwind_interp_add(struct unwind_tables *t, const struct lb_interp *interp);
 
+/* ---- files ---- */
+
+/**
+ * Lets the kernel side use pages of an object for each mapping of a file that has no
+ * segment yet. Call unwind_file_unshare() before the object is removed.
+ * Return: 0 or -errno (-E2BIG: no room).
+ */
+int unwind_file_share(struct unwind_tables *t, const struct lb_unwind_file_key *key,
+		      const struct lb_unwind_file *file);
+void unwind_file_unshare(struct unwind_tables *t, const struct lb_unwind_file_key *key);
+
 /* ---- maintenance ---- */
 
 /** Reports that no earlier BPF program still runs: freed space may be reused. */

@@ -18,6 +18,7 @@ import sys
 import time
 
 import faults
+import pprof_file
 
 LB, PAGES, PYTHON, SOURCE = sys.argv[1:5]
 CGROUP2 = sys.argv[5] if len(sys.argv) > 5 else ""
@@ -377,6 +378,41 @@ def jit_replaced_last():
     return None
 
 
+def walks_without_collector(program, name):
+    """Walks of programs that start and end while the collector sleeps: [(status, lines from the innermost on)].
+    Another process of the same program has run before."""
+    with target(program=program) as pages:
+        recording = Recording("known-files-" + name, "--comm", name)
+        for _ in range(100):
+            pages.do("touch 1")
+            recording.snapshot()
+            if Profile(recording.path).line("by-one", "total"):
+                break
+        recording.signal(signal.SIGSTOP)
+        started = []
+        for _ in range(5):
+            with subprocess.Popen([program, "touch 10"], stdout=subprocess.DEVNULL) as process:
+                started.append(process.pid)
+        recording.signal(signal.SIGCONT)
+        recording.end()
+    return [(status, [frame[2] for frame in stack]) for pid in started
+            for stack, nr, status in pprof_file.stacks(recording.path, pid) for _ in range(nr)]
+
+
+def known_files():
+    """The tables of a file serve the next process that maps it, before the collector knows of the process."""
+    walks = walks_without_collector(PAGES, "pages")
+    equal("stacks without a table", [lines for status, lines in walks if status in ("no-mapping", "no-table")], [])
+    equal("by-one", sum(LINES["by-one"] in lines for _, lines in walks), 5 * 10)
+
+
+def known_files_of_an_interpreter():
+    """But not those of an interpreter: nobody knows yet where the process has its frames."""
+    walks = walks_without_collector(PYTHON, "python3.13")
+    statuses = {status for status, lines in walks if lines[0] == LINES["one"]}
+    equal("stacks of touched pages", statuses, {"no-mapping"})
+
+
 CODE = """
 import ctypes, mmap, os, sys
 PAGE = 4096
@@ -467,7 +503,7 @@ def python_refused():
 def main():
     for test in (run, callers, period, pid, not_pid, thread, not_thread, comm, not_comm, kinds_are_anded,
                  whole_machine, user, children, no_children, exec_goes_on, threads_are_told_apart, cgroup,
-                 windows, snapshot, debug_packages, code_replaced, jit_replaced,
+                 windows, snapshot, debug_packages, known_files, known_files_of_an_interpreter, code_replaced, jit_replaced,
                  jit_replaced_silently, jit_replaced_last, losses, segments_refused, python_refused):
         faults.run(test, "exact-")
 
