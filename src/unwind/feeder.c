@@ -742,6 +742,8 @@ void unwind_feeder_look(struct unwind_feeder *w)
 	w->is_behind |= unwind_files_serve(w->files, deadline_ns);
 	/* In small parts, because new requests have priority. */
 	w->is_behind |= unwind_files_serve_early(w->files, clock_now_ns() + EARLY_NS);
+	if (!w->is_behind)
+		w->is_behind = unwind_files_serve_ahead(w->files);
 }
 
 int unwind_feeder_wait_ms(const struct unwind_feeder *w, int max_ms)

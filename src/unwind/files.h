@@ -48,6 +48,12 @@ bool unwind_files_serve(struct unwind_files *f, uint64_t deadline_ns);
 bool unwind_files_serve_early(struct unwind_files *f, uint64_t deadline_ns);
 
 /**
+ * Same, some other pages of a large file that was requested several times. Call it when
+ * nothing else is to do.
+ */
+bool unwind_files_serve_ahead(struct unwind_files *f);
+
+/**
  * Builds rows of all pages of @m in advance; call unwind_files_segment() first. @m is
  * one of lineburn's own files (launch/launch.c), so its size is limited. @deadline_ns
  * as above.
