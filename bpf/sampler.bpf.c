@@ -366,6 +366,9 @@ static __always_inline __u32 walk_stack(struct lb_perf_event_ctx *ctx,
 	lb_walk_begin(w, task);
 	if (!lb_walk() && lb_is_whole(w->status))
 		return LB_STACK_TRUNCATED; /* the steps were used up */
+	/* Some frames of the interpreter may be missing. */
+	if (w->segment_flags & LB_SEGMENT_AWAITED && lb_is_whole(w->status))
+		return LB_STACK_NO_TABLE;
 	/* The interpreter's list is cut, or some of it is of another stack. */
 	if ((w->interp.is_cut && lb_is_whole(w->status)) ||
 	    (w->nr_stale && w->status == LB_STACK_COMPLETE))

@@ -309,6 +309,7 @@ static __always_inline __u32 lb_find_rule(struct lb_walk *w, __u64 ip,
 		lb_request_mapping(w, ip);
 		return LB_STACK_NO_MAPPING;
 	}
+	w->segment_flags |= w->segment.flags;
 	if (w->segment.flags & LB_SEGMENT_NO_ROWS) {
 		if (w->segment.flags & LB_SEGMENT_LISTED)
 			lb_request(w, LB_REQUEST_LIST, ip);

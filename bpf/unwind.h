@@ -24,11 +24,10 @@
 static __always_inline bool lb_end(struct lb_walk *w, __u32 status)
 {
 	/*
-	 * For an unknown process frame pointers are unreliable, and a lone leaf is no
-	 * evidence that the stack is complete.
+	 * For an unknown process frame pointers are unreliable, and frames of an
+	 * interpreter may be missing.
 	 */
-	if (w->is_blind && status != LB_STACK_TRUNCATED &&
-	    (status != LB_STACK_GUESSED_END || w->nr_native == 1))
+	if (w->is_blind && status != LB_STACK_TRUNCATED)
 		status = LB_STACK_NO_MAPPING;
 	w->status = status;
 	w->is_ended = true;
@@ -130,6 +129,7 @@ static __always_inline void lb_walk_begin(struct lb_walk *w, struct task_struct 
 	w->image_hash = lb_mix(lb_mix(hash_seed, w->image.start_boottime_ns),
 			       (__u64)w->image.exec_id << 32 | w->image.tgid);
 	w->segment.start = w->segment.end = 0;
+	w->segment_flags = 0;
 	w->mode = LB_WALK_NATIVE;
 	w->status = LB_STACK_TRUNCATED; /* if the steps run out */
 	w->is_ended = w->is_second_look = w->is_at_begin = w->is_again = false;

@@ -78,6 +78,7 @@ struct lb_walk {
 	/* Of the process; the last segment that was hit is kept. */
 	struct lb_unwind_segment segment;
 	__u32 first_segment, nr_segments;
+	__u32 segment_flags; /* of all that the walk went through */
 	__u32 pages_generation; /* when the walk began */
 	struct lb_row_search rows;
 	struct lb_mapping_search search;

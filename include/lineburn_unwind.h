@@ -94,6 +94,8 @@ enum lb_segment_flag {
 	LB_SEGMENT_NO_ROWS = 1 << 0, /* a JIT's memory: frame pointers, no page */
 	/* also set: code is known only from the JIT's list */
 	LB_SEGMENT_LISTED = 1 << 1,
+	/* Text of an interpreter whose frames in the process are not found yet. */
+	LB_SEGMENT_AWAITED = 1 << 2,
 };
 
 /*

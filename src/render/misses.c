@@ -290,9 +290,10 @@ static const char *const incomplete_texts[] = {
 		"starts "
 		"or loads a library; record for longer",
 	[LB_STACK_NO_TABLE] =
-		"the unwind table of some code was not in the kernel yet: totals of "
-		"callers are too low. Some are normal when code runs for the first time; "
-		"record for longer",
+		"the unwind table of some code, or the place of an interpreter's frames, "
+		"was not known to the kernel side yet: totals of callers are too low. "
+		"Some "
+		"are normal when code runs for the first time; record for longer",
 	[LB_STACK_UNSUPPORTED] = "an unwind rule that is not supported, as in "
 				 "hand-written assembly: totals "
 				 "of callers are too low",

@@ -272,6 +272,54 @@ static void find_changed(struct unwind_feeder *w)
 	}
 }
 
+/* ---- recognising an interpreter ---- */
+
+/* Does @m map an interpreter's file? */
+static bool maps_interpreter(struct unwind_feeder *w, const struct mapping *m,
+			     struct image_interp *ret)
+{
+	for (enum runtime_number i = 0; i < NR_RUNTIMES; i++) {
+		if (!runtime_facts_of(i, m->file, w->decoder))
+			continue;
+		*ret = (struct image_interp){.state = IMAGE_INTERP_WAITS,
+					     .runtime = i,
+					     .facts = m->file->facts->runtimes[i],
+					     .text_bias = m->start - m->file_off,
+					     .wait_ns = FIRST_WAIT_NS};
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Searches the mappings of @p if no interpreter was found yet. Each file is decoded
+ * once.
+ */
+static void look_for_interp(struct unwind_feeder *w, const struct process *p,
+			    struct image_interp *interp)
+{
+	if (interp->state != IMAGE_INTERP_NONE)
+		return;
+	for (size_t i = 0; i < p->maps.nr_live; i++) {
+		const struct mapping *m = &p->maps.items[p->maps.live[i]];
+
+		if (m->kind == MAPPING_FILE && m->file && m->file->id &&
+		    m->file->fd >= 0 && !m->file->verify_build_id &&
+		    maps_interpreter(w, m, interp))
+			return;
+	}
+}
+
+/* Same, if @p has mapped something since the last search. */
+static void search_for_interp(struct unwind_feeder *w, const struct process *p,
+			      struct watched_image *img)
+{
+	if (img->interp_changes == p->maps.nr_changes)
+		return;
+	img->interp_changes = p->maps.nr_changes;
+	look_for_interp(w, p, &img->interp);
+}
+
 /* ---- segments ---- */
 
 static int add_segment(struct segment_list *l, const struct lb_unwind_segment *segment)
@@ -374,6 +422,25 @@ static int make_segments(struct segment_list *l, const struct process *p,
 }
 
 /*
+ * Marks the text of an interpreter whose frames are not found yet, because a stack that
+ * goes through it is not whole without them.
+ */
+static void mark_awaited(struct segment_list *l, const struct process *p,
+			 const struct image_interp *interp)
+{
+	for (size_t i = 0; i < p->maps.nr_live; i++) {
+		const struct mapping *m = &p->maps.items[p->maps.live[i]];
+
+		if (m->kind != MAPPING_FILE ||
+		    m->start - m->file_off != interp->text_bias)
+			continue;
+		for (size_t j = 0; j < l->nr; j++)
+			if (l->items[j].start >= m->start && l->items[j].end <= m->end)
+				l->items[j].flags |= LB_SEGMENT_AWAITED;
+	}
+}
+
+/*
  * Notes code that the JIT freed and whose table the kernel side still has.
  *
  * @present  its texts now; NULL: not known yet
@@ -405,6 +472,9 @@ static bool update_kernel_entry(struct unwind_feeder *w, struct process *p,
 
 	if (make_segments(&w->segments, p, w->files, &texts))
 		w->totals.nr_segments_refused++;
+	search_for_interp(w, p, img);
+	if (img->interp.state == IMAGE_INTERP_WAITS)
+		mark_awaited(&w->segments, p, &img->interp);
 	rc = unwind_process_set(w->tables, &img->key, &img->run, w->segments.items,
 				w->segments.nr, img->interp.number, img->interp.tls_off,
 				img->interp.text_bias);
@@ -469,42 +539,6 @@ static void update_dirty(struct unwind_feeder *w, uint64_t deadline_ns)
 
 /* ---- interpreters ---- */
 
-/* Does @m map an interpreter's file? */
-static bool maps_interpreter(struct unwind_feeder *w, const struct mapping *m,
-			     struct image_interp *ret)
-{
-	for (enum runtime_number i = 0; i < NR_RUNTIMES; i++) {
-		if (!runtime_facts_of(i, m->file, w->decoder))
-			continue;
-		*ret = (struct image_interp){.state = IMAGE_INTERP_WAITS,
-					     .runtime = i,
-					     .facts = m->file->facts->runtimes[i],
-					     .text_bias = m->start - m->file_off,
-					     .wait_ns = FIRST_WAIT_NS};
-		return true;
-	}
-	return false;
-}
-
-/*
- * Searches the mappings of @p if no interpreter was found yet. Each file is decoded
- * once.
- */
-static void look_for_interp(struct unwind_feeder *w, const struct process *p,
-			    struct image_interp *interp)
-{
-	if (interp->state != IMAGE_INTERP_NONE)
-		return;
-	for (size_t i = 0; i < p->maps.nr_live; i++) {
-		const struct mapping *m = &p->maps.items[p->maps.live[i]];
-
-		if (m->kind == MAPPING_FILE && m->file && m->file->id &&
-		    m->file->fd >= 0 && !m->file->verify_build_id &&
-		    maps_interpreter(w, m, interp))
-			return;
-	}
-}
-
 static bool may_ask(struct unwind_feeder *w, uint64_t now)
 {
 	uint64_t more = (now - w->asks_since_ns) * ASKS_PER_SECOND / 1000000000ULL;
@@ -521,7 +555,7 @@ static bool may_ask(struct unwind_feeder *w, uint64_t now)
 	return true;
 }
 
-static bool found(struct unwind_feeder *w, struct image_interp *interp,
+static void found(struct unwind_feeder *w, struct image_interp *interp,
 		  struct runtime_place *place)
 {
 	place->layout.kind = (uint16_t)interp->runtime;
@@ -532,12 +566,9 @@ static bool found(struct unwind_feeder *w, struct image_interp *interp,
 	interp->state = interp->number ? IMAGE_INTERP_FOUND : IMAGE_INTERP_REFUSED;
 	w->totals.nr_interps_found += interp->number != 0;
 	w->totals.nr_interps_refused += !interp->number;
-	return interp->number != 0;
 }
 
-/*
- * Queries the process, if due. Return: whether its interpreter was found by this query.
- */
+/* Queries the process, if due. Return: whether it need not be queried again. */
 static bool ask_for_interp(struct unwind_feeder *w, const struct process *p,
 			   struct image_interp *interp)
 {
@@ -552,8 +583,10 @@ static bool ask_for_interp(struct unwind_feeder *w, const struct process *p,
 	state = runtime->locate(w->reader, (pid_t)p->tgid, interp->facts.words,
 				interp->text_bias, &place);
 	/* Discard the answer if the pid was reused during the query. */
-	if (state == LOCATE_FOUND && process_is_alive(w->processes, p))
-		return found(w, interp, &place);
+	if (state == LOCATE_FOUND && process_is_alive(w->processes, p)) {
+		found(w, interp, &place);
+		return true;
+	}
 	if (state == LOCATE_NOT_YET || state == LOCATE_FOUND) {
 		interp->ask_ns = clock_now_ns() + interp->wait_ns;
 		interp->wait_ns += interp->wait_ns / 4;
@@ -566,7 +599,7 @@ static bool ask_for_interp(struct unwind_feeder *w, const struct process *p,
 	interp->state = IMAGE_INTERP_REFUSED;
 	interp->is_banned = state == LOCATE_NO_ANSWER;
 	w->totals.nr_interps_refused++;
-	return false;
+	return true;
 }
 
 /*
@@ -636,10 +669,7 @@ static void find_interps(struct unwind_feeder *w, uint64_t deadline_ns)
 			w->has_new_mappings = w->is_behind = true;
 			return;
 		}
-		if (img->interp_changes != p->maps.nr_changes) {
-			img->interp_changes = p->maps.nr_changes;
-			look_for_interp(w, p, &img->interp);
-		}
+		search_for_interp(w, p, img);
 		if (ask_for_interp(w, p, &img->interp)) {
 			img->rest_until_ns = 0;
 			mark(w, img);

@@ -657,6 +657,28 @@ static void a_file_that_changed_is_not_known(void **state)
 	expect_whole(f);
 }
 
+/* Without the interpreter's frames a stack through its code is not whole. */
+static void an_awaited_interpreter_is_missing(void **state)
+{
+	const uint32_t index = STAMP + 2;
+	struct lb_unwind_segment segment;
+	struct fixture *f = *state;
+
+	start(f, top, NULL, 0);
+	write_tables(f);
+	write_process(f, 99, 0, 0, 0);
+	assert_int_equal(lookup(f->maps.segments_fd, &index, &segment), 0);
+	segment.flags = LB_SEGMENT_AWAITED;
+	assert_int_equal(kmap_update(f->maps.segments_fd, &index, &segment), 0);
+	look(f);
+	assert_int_equal(f->seen.sample.status, LB_STACK_NO_TABLE);
+	assert_int_equal(f->seen.sample.nr_user, 4);
+	assert_null(find_request(f, LB_REQUEST_PAGE));
+	write_process(f, 99, 0, 0, 0);
+	look(f);
+	expect_whole(f);
+}
+
 static void data_of_a_known_file_is_no_code(void **state)
 {
 	const __u64 ips[] = {IP(data_spin)};
@@ -1402,6 +1424,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_file_that_is_known_needs_no_segments,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_file_that_changed_is_not_known, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(an_awaited_interpreter_is_missing, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(data_of_a_known_file_is_no_code, set_up,
 						tear_down),
