@@ -71,8 +71,10 @@ static void stay_on(int first_cpu, int nr_cpus)
 	CPU_ZERO(&cpus);
 	for (int i = 0; i < nr_cpus; i++)
 		CPU_SET((size_t)(first_cpu + i), &cpus);
-	if (sched_setaffinity(0, sizeof(cpus), &cpus))
+	if (sched_setaffinity(0, sizeof(cpus), &cpus)) {
+		perror("busy-quarters: sched_setaffinity");
 		exit(1);
+	}
 }
 
 static int storm(const char *self, char *thousands, unsigned long nr)

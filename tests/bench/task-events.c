@@ -95,11 +95,16 @@ int main(int argc, char **argv)
 	pid = start(argv + 4, &go_fd);
 	if (!program || !data || pid < 0 ||
 	    open_events(argv[2], strtoul(argv[3], NULL, 10), pid,
-			bpf_program__fd(program)))
+			bpf_program__fd(program))) {
+		perror("task-events: cannot sample the command");
 		return 1;
+	}
 	close(go_fd);
-	if (waitpid(pid, &status, 0) != pid || status ||
-	    getrusage(RUSAGE_CHILDREN, &used) ||
+	if (waitpid(pid, &status, 0) != pid || status) {
+		fprintf(stderr, "task-events: the command failed\n");
+		return 1;
+	}
+	if (getrusage(RUSAGE_CHILDREN, &used) ||
 	    bpf_map_lookup_elem(bpf_map__fd(data), &zero, nr_samples))
 		return 1;
 	printf("%llu %llu %llu %llu %llu\n",
