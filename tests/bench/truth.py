@@ -35,9 +35,19 @@ SILENT = re.compile(r"\[kernel.*|\[vdso\]|ld-linux.*|lib(c|m|pthread|dl|gcc_s|st
                     r"|libpython3.*|python3[\d.]*")
 # The outermost functions of a complete stack.
 ENDS = re.compile(r"_start|_*clone3?|start_thread|runtime\.(goexit|mstart|rt0_go|clone)(\.abi0)?")
+UNKNOWN = (("[unknown]", "", 0), "[unknown]")
 # How the kernel is entered; and functions past which the kernel's own unwinder does not get.
 ENTRIES = re.compile(r"entry_SYSCALL_64.*|asm_.*|ret_from_fork.*|error_return|common_interrupt_return|.*__x86_.*thunk.*")
 WHOLE = ("complete", "derived", "no-user")
+# lineburn's own programs, which the kernel runs when a task begins, executes a program or ends. (A sample
+# of the one that takes samples cannot be.)
+OWN_BPF = re.compile(r"bpf_prog_[0-9a-f]{16}_lb_(fork|exec|exit|free) < bpf_trace_run\d+ < (__bpf_trace_\w+ < )?"
+                     r"__traceiter_sched_process_\1\b")
+EXTENSION = re.compile(r"(\w+)(\.cpython-3\d+-[\w-]+|\.abi3)?\.so")
+# The innermost two functions of Python while it imports an extension module, or a module whose own lines call
+# one.
+IMPORTERS = ("_call_with_frames_removed < ExtensionFileLoader.create_module",
+             "_call_with_frames_removed < ExtensionFileLoader.exec_module", "<module> < _call_with_frames_removed")
 
 
 def fits(frame, wanted):
@@ -62,7 +72,11 @@ class Sample:
     def __init__(self, program, frames, status):
         """frames: (frame, mapping) of the whole stack, the innermost first"""
         self.frames, self.status = frames, status
-        self.user = [(frame, mapping) for frame, mapping in frames if not mapping.startswith("[kernel")]
+        names = [frame[0] for frame, _ in frames]
+        in_kernel = [mapping.startswith("[kernel") or mapping == "[bpf]" and OWN_BPF.match(" < ".join(names[at:at + 4]))
+                     for at, (_, mapping) in enumerate(frames)]
+        self.kernel = [frame[0] for (frame, _), is_ in zip(frames, in_kernel) if is_]
+        self.user = [one for one, is_ in zip(frames, in_kernel) if not is_]
         self.own = [frame for frame, mapping in frames if program.is_own(frame, mapping)]
         # The innermost frame with a line that may take the charge: own, or another file's.
         self.charged = next((frame for frame, mapping in frames if frame[2] and (
@@ -79,10 +93,13 @@ def is_beginning(frames):
 
 def odd_frames(program, sample):
     """What is wrong with the frames that are not the program's own; "": nothing."""
-    entered = [frame[0] for frame, mapping in sample.frames if mapping.startswith("[kernel")]
-    if entered and sample.user and not ENTRIES.fullmatch(entered[-1]):
+    entered, user = sample.kernel, sample.user
+    if entered and user and not ENTRIES.fullmatch(entered[-1]):
         return f"{entered[-1]} enters the kernel"
-    for frame, mapping in sample.user:
+    # A signal's frame has no return address, so the walk reads another word of it as one.
+    if sample.status == "no-mapping" and len(user) > 1 and user[-1] == UNKNOWN and program.signal.fullmatch(user[-2][0][0]):
+        user = user[:-1]
+    for frame, mapping in user:
         if program.objects and not re.fullmatch(program.objects, os.path.basename(mapping)):
             return f"{frame[0]} is in {mapping}"
     if sample.status in ("complete", "derived") and not is_beginning(sample.user):
@@ -91,6 +108,28 @@ def odd_frames(program, sample):
             program.kernel, " ".join(reversed(entered))):
         return "these are not the functions of this system call"
     return ""
+
+
+def is_import(sample):
+    """Whether the charged line is of an extension module of CPython, which an import runs."""
+    at = next(at for at, (frame, _) in enumerate(sample.frames) if frame is sample.charged)
+    mapping = sample.frames[at][1]
+    module = EXTENSION.fullmatch(os.path.basename(mapping))
+    if not module or not re.search(rf"/Modules/(\w+/)*_?{module[1].lstrip('_')}(module)?\.c(\.h)?$", sample.charged[1]):
+        return False
+    callers = [(frame[0], of) for frame, of in sample.frames[at:]
+               if of != mapping and not SILENT.fullmatch(os.path.basename(of))][:2]
+    return (all(of == "[python]" for _, of in callers)
+            and " < ".join(name for name, _ in callers) in IMPORTERS)
+
+
+def unknown_stubs(program, sample):
+    """Names of generated code that the program does not have."""
+    names = [frame[0] for frame, _ in sample.user] + [""]
+    for (frame, mapping), caller in zip(sample.user, names[1:]):
+        if (mapping == "[jit]" and frame not in sample.own and not frame[1] and frame[0] != "[jit]"
+                and not program.stubs.fullmatch(frame[0]) and not program.glue.fullmatch(f"{frame[0]} < {caller}")):
+            yield frame[0]
 
 
 def judge(program, sample):
@@ -102,8 +141,8 @@ def judge(program, sample):
     guess = "guessed caller" if sample.status == "guessed" else "wrong caller"
     named = [frame[0] for frame, mapping in sample.user if mapping == "[jit]" and frame not in sample.own
              and not frame[1] and frame[0] != "[jit]"]
-    if program.jit and not all(map(program.stubs.fullmatch, named)):
-        return "wrong line", f"{named[0]} is no function of this program"
+    if program.jit and any(unknown_stubs(program, sample)):
+        return "wrong line", f"{next(unknown_stubs(program, sample))} is no function of this program"
     if sample.own and not hot and not begins:
         heads = [chain[0] for chain in program.hot + program.start if chain]
         if any(fits(sample.own[0], head) for head in heads):
@@ -113,7 +152,7 @@ def judge(program, sample):
         file = sample.charged[1]
         if hot and (program.inside.search(file)):
             return ("right", "") if not odd else (guess, odd)
-        if not begins or not program.others.search(file):
+        if not begins or not (program.others.search(file) or program.imports_c and is_import(sample)):
             return "wrong line", f"{file}:{sample.charged[2]} is no line of this program"
         return ("start", "") if not odd else (guess, odd)
     if odd:
@@ -152,16 +191,22 @@ def disagreements(program, path, charged):
 
 
 def altered(program, sample):
-    """Samples that cannot be, made of a right one: the comment at the head of the file, a line of another
-    function, a caller less, a caller twice."""
+    """Samples that cannot be, made of a right one: the line of a comment, a line of another function, a
+    caller less, a caller twice."""
     def changed(at, *frames):
         return Sample(program, sample.frames[:at] + list(frames) + sample.frames[at + 1:], sample.status)
 
     own = [at for at, (frame, _) in enumerate(sample.frames) if any(frame is one for one in sample.own)]
     (function, file, line), mapping = sample.frames[own[0]]
+    if line:
+        # A module is in its first line before its first instruction.
+        comment = program.texts[os.path.basename(file)].index("") + 1 if function == "<module>" else 1
+        yield changed(own[0], ((function, file, comment), mapping))
+    else:
+        yield changed(own[0], (("other", "", 0), mapping))
     others = [chain[0][1] for chain in program.hot if not fnmatch.fnmatchcase(function, chain[0][0])]
-    yield changed(own[0], (("other", "", 0) if not line else (function, file, 1), mapping))
-    for base, number in [min(places) for places in others if line and ("", 0) not in places][:1]:
+    for places in [sorted(places) for places in others if line and ("", 0) not in places][:1]:
+        base, number = places[len(places) // 2]  # a module runs the first line of a function, too
         yield changed(own[0], ((function, os.path.join(os.path.dirname(file), base), number), mapping))
     if len(own) > 1:
         yield changed(own[1], *[sample.frames[own[1]]] * 2)

@@ -26,17 +26,21 @@ class Program:
     inside    files and objects whose code the hot chains call
     jit       pattern of own functions without a file
     stubs     names of other code of the JIT
+    glue      further code of it: pattern of "NAME < CALLER"
     loop      files of the code in which a sample without own frames may be of the loop
     objects   if not "", all files that a stack may have
+    imports_c whether a start may import modules that are written in C
+    signal    functions without a caller: the kernel enters and leaves them with a signal's frame
     kernel    if not "", what a system call in a hot chain must be in
     ratio     {TEXT of a line: samples} if each event is a sample: exactly the amounts of these lines, or a
               multiple of all
     """
 
     def __init__(self, title, sources, hot, start="", others="$^", inside="$^", jit="", loop="$^", objects="",
-                 kernel="", ratio=None, stubs="$^"):
+                 kernel="", ratio=None, stubs="$^", glue="$^", signal="$^", imports_c=False):
         self.title, self.jit, self.loop, self.objects, self.kernel = title, jit, loop, objects, kernel
         self.others, self.inside, self.stubs = re.compile(others), re.compile(inside), re.compile(stubs)
+        self.glue, self.signal, self.imports_c = re.compile(glue), re.compile(signal), imports_c
         self.texts = {}
         for name in sources.split():
             self.texts[name] = next((open(path, encoding="utf-8").read().split("\n")
@@ -61,6 +65,9 @@ class Program:
     def places_of(self, text):
         if text.startswith("{"):
             return self.body(text[1:-1])
+        file, _, rest = text.partition(":")
+        if file in self.texts:
+            return {place for place in self.places_of(rest) if place[0] == file}
         text, _, around = text.partition("~")
         return {(name, at + 1 + more) for name, lines in self.texts.items() for at, line in enumerate(lines)
                 if re.search(text, line) for more in range(-int(around or 0), int(around or 0) + 1)}
@@ -116,13 +123,16 @@ timed@{TIMED} < CALL_TWO < <module>@^main\(
 CALL_TWO < <module>@^main\(
 main@while time|HOT call|^ +timed\($|three,  #|30000\)$ < <module>@^main\(
 """
-PYTHON_START = r"""
-<module>@^\S
-<module>@^\S < <module>@^from clocked
+# The lines of a module that have code. The first: before its first instruction, CPython says that a code
+# object is in its first line.
+MODULE = r'^(# SPDX|"""\w|from |import |def |@|if __name|main\(|used =)'
+PYTHON_START = rf"""
+<module>@calls.py:{MODULE}
+<module>@clocked.py:{MODULE} < <module>@^from clocked
 timed@line = f < main@HOT call five|^ +timed\($ < <module>@^main\(
 timed@line = f < CALL_TWO < <module>@^main\(
-write_truth@{def write_truth} < main@write_truth\( < <module>@^main\(
-main@{def main} < <module>@^main\(
+write_truth@{{def write_truth}} < main@write_truth\( < <module>@^main\(
+main@{{def main}} < <module>@^main\(
 """
 NUMBA = r"""
 *five@HOT five~2 < main@x = f\(x, 200_000 < <module>@^    main\(
@@ -131,9 +141,9 @@ NUMBA = r"""
 *two@step\(x,~2 < main@x = f\(x, 200_000 < <module>@^    main\(
 main@while (sum|now)|for f, batch|begin = now|x = f\(x, 200_000|now = time|used\[f < <module>@^    main\(
 """
-MAIN_START = r"""
-<module>@^\S|^    main\(
-main@{def main} < <module>@^    main\(
+MAIN_START = rf"""
+<module>@{MODULE}|^    main\(
+main@{{def main}} < <module>@^    main\(
 """
 LLJIT = r"""
 runs@runs.src:10 < main@run\(4_000 < <module>@^    main\(
@@ -169,7 +179,6 @@ PERF_MAP_START = r"""
 main@{int main}
 make@{int make} < main@make\(
 write_map@{int write_map} < make@write_map < main@make\(
-write_map@{int write_map} < main@make\(
 jit_page@{jit_page} < main@jit_page
 """
 ERLANG = r"""
@@ -179,6 +188,8 @@ hot:used_ms/0@used_ms < hot:until/2@case < hot:main/1@until\(End, 1
 """
 # Other compiled code of a JVM.
 JAVA_STUBS = r"Interpreter|StubRoutines.*|.*([Ss]tub|[Bb]lob|handler|Runtime1).*|.*\b(java|jdk|sun)\..*|.* Hot\.main.*"
+# C++ code calls a compiled function through StubRoutines; an adapter moves the arguments to where it wants them.
+JAVA_GLUE = r"I2C/C2I adapters < StubRoutines \(\d+\)"
 
 
 def three_of(five, three, two, main, head):
@@ -193,7 +204,8 @@ def python(version, title=""):
     if int(version.split(".")[1]) < 12:
         call = f"*<listcomp>@HOT call two < {call}"
     return Program(title or f"CPython {version}", "calls.py clocked.py", PYTHON.replace("CALL_TWO", call),
-                   PYTHON_START.replace("CALL_TWO", call), others=PYTHON_FILES, inside=r"\.(c|h)$", loop=PYTHON_LOOP)
+                   PYTHON_START.replace("CALL_TWO", call), others=PYTHON_FILES, inside=r"\.(c|h)$", loop=PYTHON_LOOP,
+                   imports_c=True)
 
 
 def system_python():
@@ -210,10 +222,14 @@ PROGRAMS = {
     "c": Program("C", "hot.c", three_of("five", "three", "two", "main", "int main"), objects="hot" + NATIVE),
     "c++": Program("C++", "hot.cc", three_of("Five::spin", "three<*>", "outer::two", "main", "int main"),
                    objects="hotcc" + NATIVE),
+    # Only these lines of main call the standard library, which has lines: it reads the argument, and it calls
+    # the exit handlers of the C library.
     "rust": Program("Rust", "hot.rs", three_of("hot*::five", "hot*::three", "hot*::two", "hot*::main", "fn main"),
-                    objects=r"hotrs|libgcc_s\.so\.1" + NATIVE, others=r"/library/|/rustc/", inside="/core/src/num/"),
+                    r"hot*::main@env::args|process::exit", objects=r"hotrs|libgcc_s\.so\.1" + NATIVE,
+                    others=r"/library/|/rustc/", inside="/core/src/num/"),
     "go": Program("Go", "hot.go", three_of("main.five", "main.three", "main.two", "main.main", "func main"),
-                  objects=r"hot-go|\[vdso\]", others=r"/src/(runtime|internal|os|syscall|sync)/", inside="/src/runtime/"),
+                  signal=r"runtime\.sigreturn__sigaction", objects=r"hot-go|\[vdso\]",
+                  others=r"/src/(runtime|internal|os|syscall|sync)/", inside="/src/runtime/"),
     "inline": Program("inlined code", "inline.c", INLINE, objects="inline" + NATIVE),
     "pages": Program("C, each page fault", "pages.c", PAGES, PAGES_START, objects="pages" + NATIVE,
                      ratio={"HOT one": 1, "HOT two": 2, "HOT three": 3}),
@@ -231,7 +247,8 @@ PROGRAMS = {
                       inside=r"/(erts|kernel|stdlib)|erl$", loop=JIT_LOOP),
     "perf-map": Program("perf map: functions", "perfmap.c jit-code.h", PERF_MAP, PERF_MAP_START, jit="jitted_function",
                         loop=JIT_LOOP, objects=r"perfmap|\[jit\]" + NATIVE),
-    "java": Program("OpenJDK, perf map: functions", "", "long Hot.spin*@-", jit="long Hot.spin*", stubs=JAVA_STUBS, loop=JIT_LOOP),
+    "java": Program("OpenJDK, perf map: functions", "", "long Hot.spin*@-", jit="long Hot.spin*", stubs=JAVA_STUBS,
+                    glue=JAVA_GLUE, loop=JIT_LOOP),
     "php": Program("PHP, `jit_debug`: functions", "", "*inner*@-", jit="*inner*", stubs=r"JIT\$\$.*|TRACE-\d+\$.*hot\.php.*",
                    loop=JIT_LOOP),
     "luajit": Program("LuaJIT, not described: no line", "", "?jit?@-", jit="?jit?"),

@@ -279,6 +279,16 @@ MUTANTS = [
     ("codes-lost-not-told", "code objects above the maximum are not counted as lost",
      "src/process/table.c", "replay recorder",
      "\t\tret->nr_interp_codes_lost += img->proc.interp_codes.nr_lost;\n", ""),
+    # ---- the judge of tests/bench/truth.sh ----
+    ("judge-accepts-any-bpf", "the judge takes a BPF program of another tracepoint for lineburn's",
+     "tests/bench/truth.py", "tools truth",
+     "r\"__traceiter_sched_process_\\1\\b\")", "r\"__traceiter_\")"),
+    ("judge-accepts-comments", "the judge accepts a module's line that has no code",
+     "tests/bench/truth_programs.py", "tools truth",
+     "MODULE = r'^(# SPDX|", "MODULE = r'^(|# SPDX|"),
+    ("judge-accepts-any-import", "the judge accepts C code of another module than the one that is imported",
+     "tests/bench/truth.py", "tools truth",
+     "_?{module[1].lstrip('_')}(module)?", "\\w+"),
 ]
 
 

@@ -342,6 +342,7 @@ judged "wrong by less than its noise" 3 0 -10 40 -20 50 0 30 -5 45
 judged "noisy" 3 0 -90 80 -70 95 -60 50 -85 77
 judged "stolen from" 3 0.1 27 34 28 35 26 31 32 29
 judged "of no batches" 2 0
+ends_with "the judge of tests/bench/truth.sh accepts right stacks only" 0 env PYTHONDONTWRITEBYTECODE=1 python3 -S "$top/tests/tools/truth.py"
 
 # Two scripts run at the same time (each waits for the other), then one runs alone.
 for how in "beside others" plain alone; do
