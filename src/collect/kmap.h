@@ -12,7 +12,10 @@ struct unwind_kmaps {
 	int pages_fd, rules_fd, segments_fd,
 		interps_fd; /* arrays; all but interps mappable */
 	int processes_fd; /* hash: struct lb_image -> struct lb_unwind_process */
-	/* Increment when pages are reassigned to another object. Borrowed. */
+	/*
+	 * Increment when pages are reassigned to another object, and after any was
+	 * marked as unused. Borrowed.
+	 */
 	volatile uint32_t *pages_generation;
 };
 

@@ -166,6 +166,9 @@ MUTANTS = [
     ("option-without-limit", "--max-frames accepts any number",
      "src/cli/options.c", "cli usage",
      "MEMBER(sampling.max_frames), .min = 1,\n\t .max = LB_MAX_FRAMES},", "MEMBER(sampling.max_frames), .min = 1,\n\t .max = UINT32_MAX},"),
+    ("busy-pages-not-marked", "unwind tables of busy code are evicted, because the kernel's cache hides its use",
+     "src/unwind/tables.c", "unit unwind/tables",
+     "\tif (is_any_spared)\n\t\t++*t->maps.pages_generation;\n", "\t(void)is_any_spared;\n"),
     # ---- BPF programs, and what they need from user space: with root ----
     ("tables-late", "unwind tables are written to the kernel 300 ms late",
      "src/unwind/feeder.c", "stats unwind",
