@@ -109,6 +109,7 @@ static __always_inline void lb_walk_begin(struct lb_walk *w, struct task_struct 
 	w->is_ended = w->is_second_look = w->is_at_begin = false;
 	w->stack.is_live = true;
 	w->stack.window_bytes = 0;
+	w->stack.next_window_bytes = LB_FIRST_WINDOW_BYTES;
 
 	w->is_blind = !lb_find_process(w, &process);
 	if (w->is_blind)

@@ -109,6 +109,33 @@ static __always_inline struct lb_walk *lb_walk_here(void)
 	return bpf_map_lookup_elem(&walks, &zero);
 }
 
+/* A separate function, so that the verifier checks it once. */
+__noinline int lb_read_window(__u64 addr)
+{
+	__u64 bytes = LB_PAGE_BYTES - addr % LB_PAGE_BYTES;
+	struct lb_walk *w = lb_walk_here();
+	struct lb_stack *s;
+
+	if (!w)
+		return 0;
+	s = &w->stack;
+	if (bytes > s->next_window_bytes)
+		bytes = s->next_window_bytes;
+	/* An unaligned word may cross pages: read only the word. */
+	if (bytes < 8)
+		bytes = 8;
+	/* Known to be less, but not to the verifier. */
+	if (bytes > LB_WINDOW_BYTES)
+		bytes = LB_WINDOW_BYTES;
+	s->next_window_bytes = LB_WINDOW_BYTES;
+	s->window_addr = addr;
+	s->window_bytes = bytes;
+	if (!bpf_probe_read_user(s->window, bytes, (void *)addr))
+		return 1;
+	s->window_bytes = 0;
+	return 0;
+}
+
 static __always_inline __u64 lb_mix(__u64 hash, __u64 word)
 {
 	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
