@@ -120,20 +120,6 @@ struct {
 	__uint(max_entries, 64 * 1024);
 } first_samples SEC(".maps");
 
-struct scratch {
-	/* In a map, so that the verifier does not track the contents. */
-	struct lb_stack_key key;
-	struct lb_regs regs;
-	struct lb_body kern;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct scratch);
-} scratches SEC(".maps");
-
 /*
  * Wakes user space: for the current image, or for an early drain. A separate function,
  * like lb_hash_frames(). Return: 0; nonzero: no room.
@@ -239,10 +225,12 @@ static __always_inline bool add(void *map, const struct lb_stack_key *key, __u64
 	return true;
 }
 
-static __always_inline void count(__u32 in_round, struct lb_stack_key *key,
-				  struct lb_body *user, struct lb_body *kern, __u64 now,
-				  __u64 period, struct lb_counters *ctr)
+static __always_inline void count(__u32 in_round, struct lb_walk *w, __u64 period,
+				  struct lb_counters *ctr)
 {
+	struct lb_stack_key *key = &w->key;
+	struct lb_body *user = &w->body, *kern = &w->kern;
+	__u64 now = w->now;
 	struct lb_stack_count fresh = {
 		.count = 1,
 		.values = {period},
@@ -329,11 +317,13 @@ static __always_inline __u32 user_regs(struct lb_perf_event_ctx *ctx,
 
 /* Walks the user stack. Return: enum lb_stack_status. */
 static __always_inline __u32 walk_stack(struct lb_perf_event_ctx *ctx,
-					struct task_struct *task, struct lb_regs *regs,
-					struct lb_walk *w)
+					struct task_struct *task, struct lb_walk *w)
 {
+	/* In the window, which is unused until the walk begins. */
+	struct lb_regs *regs = (struct lb_regs *)w->stack.window;
 	__u32 status;
 
+	_Static_assert(sizeof(*regs) <= LB_WINDOW_BYTES, "they fit");
 	if (LB_TASK(task, flags) & PF_KTHREAD)
 		return LB_STACK_NO_USER;
 	status = user_regs(ctx, task, regs);
@@ -373,15 +363,15 @@ static __always_inline void add_up(const struct lb_walk *w, struct lb_counters *
 }
 
 static __always_inline void take_user(struct lb_perf_event_ctx *ctx,
-				      struct task_struct *task, struct lb_regs *regs,
-				      struct lb_walk *w, struct lb_stack_key *key,
+				      struct task_struct *task, struct lb_walk *w,
 				      struct lb_counters *ctr)
 {
+	struct lb_stack_key *key = &w->key;
 	struct lb_body *body = &w->body;
 
 	lb_walk_reset(w);
 	body->kind = LB_BODY_USER;
-	key->status = w->status = walk_stack(ctx, task, regs, w);
+	key->status = w->status = walk_stack(ctx, task, w);
 	key->status |= (w->nr_guessed ? LB_CALLERS_GUESSED : 0) |
 		       (w->nr_derived ? LB_CALLERS_DERIVED : 0);
 	add_up(w, ctr);
@@ -401,14 +391,12 @@ static __always_inline void take_user(struct lb_perf_event_ctx *ctx,
  */
 __noinline int lb_hash_frames(__u64 from)
 {
-	__u32 zero = 0;
-	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &zero);
+	struct lb_walk *w = lb_walk_here();
 
-	if (!scratch || from > LB_MAX_KERN_FRAMES)
+	if (!w || from > LB_MAX_KERN_FRAMES)
 		return 0;
 	for (int i = 0; i < HASHED_AT_ONCE; i++)
-		scratch->kern.hash =
-			lb_mix(scratch->kern.hash, scratch->kern.ips[from + i]);
+		w->kern.hash = lb_mix(w->kern.hash, w->kern.ips[from + i]);
 	return 0;
 }
 
@@ -427,11 +415,10 @@ static __always_inline void hash_frames(struct lb_body *body)
 		lb_hash_frames(i);
 }
 
-static __always_inline void take_kernel(struct lb_perf_event_ctx *ctx,
-					struct scratch *scratch, struct lb_stack_key *key,
+static __always_inline void take_kernel(struct lb_perf_event_ctx *ctx, struct lb_walk *w,
 					struct lb_counters *ctr)
 {
-	struct lb_body *body = &scratch->kern;
+	struct lb_body *body = &w->kern;
 	long bytes = 0;
 
 	if (lb_regs_user(&ctx->regs))
@@ -449,7 +436,7 @@ static __always_inline void take_kernel(struct lb_perf_event_ctx *ctx,
 	body->nr_frames = (__u64)bytes / sizeof(body->ips[0]);
 	hash_frames(body);
 	seal(body, (const __u64 *)&body->tid);
-	key->kern_hash = body->hash;
+	w->key.kern_hash = body->hash;
 }
 
 /*
@@ -488,10 +475,9 @@ int lb_sample(struct lb_perf_event_ctx *ctx)
 {
 	struct task_struct *task = lb_current_task();
 	__u64 now, pid_tgid = lb_pid_tgid(task);
-	__u32 in_round = drain_round, slot = in_round & 1, zero = 0;
+	__u32 in_round = drain_round, slot = in_round & 1;
 	struct lb_counters *ctr = bpf_map_lookup_elem(&counters, &slot);
 	struct lb_stack_key *key;
-	struct scratch *scratch;
 	struct lb_walk *w;
 
 	if (!ctr)
@@ -507,14 +493,13 @@ int lb_sample(struct lb_perf_event_ctx *ctx)
 	}
 
 	now = bpf_ktime_get_ns();
-	scratch = bpf_map_lookup_elem(&scratches, &zero);
 	w = lb_walk_here();
 	ctr->n[LB_CTR_SAMPLED]++;
-	if (!scratch || !w) {
+	if (!w) {
 		ctr->n[LB_CTR_LOST_INTERNAL]++;
 		return 0;
 	}
-	key = &scratch->key;
+	key = &w->key;
 	key->start_boottime_ns = w->image.start_boottime_ns = lb_task_start(task);
 	key->tgid = w->image.tgid = pid_tgid >> 32;
 	key->exec_id = w->image.exec_id = LB_TASK(task, self_exec_id);
@@ -524,9 +509,9 @@ int lb_sample(struct lb_perf_event_ctx *ctx)
 	w->now = now;
 	ctr->n[LB_CTR_FIRST_DROPPED] += announce(&w->image, now);
 
-	take_kernel(ctx, scratch, key, ctr);
-	take_user(ctx, task, &scratch->regs, w, key, ctr);
-	count(in_round, key, &w->body, &scratch->kern, now, ctx->sample_period, ctr);
+	take_kernel(ctx, w, ctr);
+	take_user(ctx, task, w, ctr);
+	count(in_round, w, ctx->sample_period, ctr);
 	ctr->n[LB_CTR_RUN_NS] += bpf_ktime_get_ns() - now;
 	return 0;
 }
