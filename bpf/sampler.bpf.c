@@ -238,15 +238,19 @@ static __always_inline void count(__u32 in_round, struct lb_walk *w, __u64 perio
 		.last_ns = now,
 	};
 	__u32 slot = in_round & 1;
-	void *map = bpf_map_lookup_elem(&counts, &slot);
-	void *ring = bpf_map_lookup_elem(&bodies, &slot);
+	void *map = bpf_map_lookup_elem(&counts, &slot), *ring;
 
-	if (!map || !ring) {
+	if (!map) {
 		ctr->n[LB_CTR_LOST_INTERNAL]++;
 		return;
 	}
 	if (add(map, key, now, period)) {
 		ctr->n[LB_CTR_COUNTED]++;
+		return;
+	}
+	ring = bpf_map_lookup_elem(&bodies, &slot);
+	if (!ring) {
+		ctr->n[LB_CTR_LOST_INTERNAL]++;
 		return;
 	}
 	if (!drain_wanted &&
@@ -352,9 +356,14 @@ static __always_inline __u32 walk_stack(struct lb_perf_event_ctx *ctx,
 
 static __always_inline void add_up(const struct lb_walk *w, struct lb_counters *ctr)
 {
-	ctr->n[LB_CTR_USER_TRUNCATED] += w->status == LB_STACK_TRUNCATED;
 	ctr->n[LB_CTR_USER_FRAMES] += w->nr_native;
 	ctr->n[LB_CTR_PYTHON_FRAMES] += w->nr_interp;
+	/* Adding zeroes would read and write further cache lines. */
+	if (w->status != LB_STACK_TRUNCATED &&
+	    !(w->nr_guessed | w->nr_requests_dropped | w->nr_stale | w->nr_faults |
+	      w->nr_codes_dropped))
+		return;
+	ctr->n[LB_CTR_USER_TRUNCATED] += w->status == LB_STACK_TRUNCATED;
 	ctr->n[LB_CTR_GUESSED_FRAMES] += w->nr_guessed;
 	ctr->n[LB_CTR_REQUEST_DROPPED] += w->nr_requests_dropped;
 	ctr->n[LB_CTR_PYTHON_STALE] += w->nr_stale;
@@ -507,7 +516,8 @@ int lb_sample(struct lb_perf_event_ctx *ctx)
 	key->source = source;
 	key->user_hash = key->kern_hash = 0;
 	w->now = now;
-	ctr->n[LB_CTR_FIRST_DROPPED] += announce(&w->image, now);
+	if (announce(&w->image, now))
+		ctr->n[LB_CTR_FIRST_DROPPED]++;
 
 	take_kernel(ctx, w, ctr);
 	take_user(ctx, task, w, ctr);
