@@ -278,26 +278,13 @@ static __always_inline void count(__u32 in_round, struct lb_walk *w, __u64 perio
 }
 
 /*
- * Reads the user registers of the current task: the interrupted ones, or those at its
- * entry to the kernel. Return: LB_STACK_COMPLETE with *regs set, or why there are none.
+ * Reads the registers that the current task saved at its entry to the kernel.
+ * Return: LB_STACK_COMPLETE with *regs set, or why there are none.
  */
-static __always_inline __u32 user_regs(struct lb_perf_event_ctx *ctx,
-				       struct task_struct *task, struct lb_regs *regs)
+static __always_inline __u32 saved_regs(struct task_struct *task, struct lb_regs *regs)
 {
-	const volatile __u64 *from = (const volatile __u64 *)&ctx->regs;
-	__u64 *to = (__u64 *)regs;
 	void *saved;
 
-	if (lb_regs_user(&ctx->regs)) {
-		/*
-		 * Read the context word by word, because the verifier rewrites each
-		 * load.
-		 */
-#pragma unroll
-		for (__u32 i = 0; i < sizeof(*regs) / 8; i++)
-			to[i] = from[i];
-		return LB_STACK_COMPLETE;
-	}
 	/*
 	 * bpf_task_pt_regs: 5.15. On older kernels the registers are at the top of the
 	 * stack. On arm64 the kernel's struct has further members after those of lb_regs.
@@ -319,28 +306,45 @@ static __always_inline __u32 user_regs(struct lb_perf_event_ctx *ctx,
 	return lb_regs_user(regs) ? LB_STACK_COMPLETE : LB_STACK_NO_REGS;
 }
 
+/*
+ * Begins the stack at the leaf. Volatile, because the verifier rewrites each load from a
+ * context, so each must be of one word. Return: whether the leaf is 64-bit code.
+ */
+static __always_inline bool set_leaf(struct lb_stack *s,
+				     const volatile struct lb_regs *regs)
+{
+	lb_regs_dwarf(regs, s->regs);
+	/* The vsyscall page has bit 63 set; no other user code address has. */
+	s->ip = lb_regs_ip(regs) & ~LB_FRAME_TAG;
+	s->sp = lb_regs_sp(regs);
+	s->fp = lb_regs_fp(regs);
+	return lb_regs_64_bit(regs);
+}
+
 /* Walks the user stack. Return: enum lb_stack_status. */
 static __always_inline __u32 walk_stack(struct lb_perf_event_ctx *ctx,
 					struct task_struct *task, struct lb_walk *w)
 {
-	/* In the window, which is unused until the walk begins. */
-	struct lb_regs *regs = (struct lb_regs *)w->stack.window;
-	__u32 status;
+	bool is_64_bit;
 
-	_Static_assert(sizeof(*regs) <= LB_WINDOW_BYTES, "they fit");
 	if (LB_TASK(task, flags) & PF_KTHREAD)
 		return LB_STACK_NO_USER;
-	status = user_regs(ctx, task, regs);
-	if (status != LB_STACK_COMPLETE)
-		return status;
-	if (!lb_regs_user(&ctx->regs) && lb_regs_in_syscall(regs))
-		w->body.kind = LB_BODY_USER_SYSCALL;
-	lb_regs_dwarf(regs, w->stack.regs);
-	/* The vsyscall page has bit 63 set; no other user code address has. */
-	w->stack.ip = lb_regs_ip(regs) & ~LB_FRAME_TAG;
-	w->stack.sp = lb_regs_sp(regs);
-	w->stack.fp = lb_regs_fp(regs);
-	if (!walk_user || !lb_regs_64_bit(regs)) {
+	if (lb_regs_user(&ctx->regs)) {
+		is_64_bit = set_leaf(&w->stack, &ctx->regs);
+		barrier(); /* these loads must not be merged with those below */
+	} else {
+		/* In the window, which is unused until the walk begins. */
+		struct lb_regs *regs = (struct lb_regs *)w->stack.window;
+		__u32 status = saved_regs(task, regs);
+
+		_Static_assert(sizeof(*regs) <= LB_WINDOW_BYTES, "they fit");
+		if (status != LB_STACK_COMPLETE)
+			return status;
+		if (lb_regs_in_syscall(regs))
+			w->body.kind = LB_BODY_USER_SYSCALL;
+		is_64_bit = set_leaf(&w->stack, regs);
+	}
+	if (!walk_user || !is_64_bit) {
 		lb_push(w, w->stack.ip);
 		return walk_user ? LB_STACK_32_BIT : LB_STACK_LEAF_ONLY;
 	}
