@@ -105,6 +105,18 @@ struct {
 struct lb_code_gens_map code_gens SEC(".maps");
 
 /*
+ * Cache of the announced images: hashes of image, user and group, by the hash of the
+ * image. So most samples need not search the map below.
+ */
+#define IMAGES_AT_HAND 8192
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, IMAGES_AT_HAND);
+	__type(key, __u32);
+	__type(value, __u64);
+} images_at_hand SEC(".maps");
+
+/*
  * Program images announced to user space, with their lb_user_and_group() at that time.
  * An evicted image causes a second wake-up.
  */
@@ -146,29 +158,42 @@ __noinline int lb_wake(__u64 now, __u64 user, __u64 for_drain)
 	return 0;
 }
 
-/* Announces an image once. Return: 1: no room. */
-static __always_inline __u32 announce(const struct lb_image *image, __u64 now)
+/* Announces the walk's image, unless it was. Return: whether it is announced. */
+static __always_inline bool announce_once(const struct lb_walk *w, __u64 user,
+					  struct lb_counters *ctr)
 {
-	__u64 user = lb_user_and_group(), *told = bpf_map_lookup_elem(&images, image);
+	__u64 *told = bpf_map_lookup_elem(&images, &w->image);
 
-	if (told) {
-		if (*told == user)
-			return 0;
-		/*
-		 * If the ring is full, retry: user space must not keep ids that the
-		 * process gave up.
-		 */
-		if (lb_wake(now, user, false))
-			return 1;
-		*told = user;
-		return 0;
-	}
+	if (told && *told == user)
+		return true;
 	/*
 	 * A concurrent insert has announced it. If the insert failed, the next sample
 	 * announces it.
 	 */
-	return !bpf_map_update_elem(&images, image, &user, BPF_NOEXIST) &&
-	       lb_wake(now, user, false);
+	if (!told && bpf_map_update_elem(&images, &w->image, &user, BPF_NOEXIST))
+		return false;
+	if (lb_wake(w->now, user, false)) {
+		ctr->n[LB_CTR_FIRST_DROPPED]++;
+		return false;
+	}
+	/*
+	 * Only now: if the ring is full, the next sample tries again. User space must not
+	 * keep ids that the process gave up.
+	 */
+	if (told)
+		*told = user;
+	return true;
+}
+
+/* Announces the walk's image once, and again with another user or group. */
+static __always_inline void announce(const struct lb_walk *w, struct lb_counters *ctr)
+{
+	__u64 user = lb_user_and_group(), tag = lb_mix(w->image_hash, user);
+	__u32 place = w->image_hash & (IMAGES_AT_HAND - 1);
+	__u64 *at_hand = bpf_map_lookup_elem(&images_at_hand, &place);
+
+	if (at_hand && *at_hand != tag && announce_once(w, user, ctr))
+		*at_hand = tag;
 }
 
 /*
@@ -520,8 +545,9 @@ int lb_sample(struct lb_perf_event_ctx *ctx)
 	key->source = source;
 	key->user_hash = key->kern_hash = 0;
 	w->now = now;
-	if (announce(&w->image, now))
-		ctr->n[LB_CTR_FIRST_DROPPED]++;
+	w->image_hash = lb_mix(lb_mix(hash_seed, w->image.start_boottime_ns),
+			       (__u64)w->image.exec_id << 32 | w->image.tgid);
+	announce(w, ctr);
 
 	take_kernel(ctx, w, ctr);
 	take_user(ctx, task, w, ctr);

@@ -96,13 +96,13 @@ static __always_inline void lb_walk_reset(struct lb_walk *w)
 	w->nr_requests_dropped = w->nr_stale = w->nr_faults = w->nr_codes_dropped = 0;
 }
 
-/* Begins a walk. Call it after lb_walk_reset(), with stack, image and now set. */
+/*
+ * Begins a walk. Call it after lb_walk_reset(), with stack, image, its hash, and now set.
+ */
 static __always_inline void lb_walk_begin(struct lb_walk *w, struct task_struct *task)
 {
 	struct lb_unwind_process process = {};
 
-	w->image_hash = lb_mix(lb_mix(hash_seed, w->image.start_boottime_ns),
-			       (__u64)w->image.exec_id << 32 | w->image.tgid);
 	w->segment.start = w->segment.end = 0;
 	w->mode = LB_WALK_NATIVE;
 	w->status = LB_STACK_TRUNCATED; /* if the steps run out */
