@@ -53,22 +53,28 @@ static __always_inline __u64 lb_task_start(struct task_struct *task)
  * A read of user memory costs the same, 20 to 90 ns, for 8 bytes and for a few hundred.
  * So memory is read in windows of this size, which contain a few frames each. A window
  * never crosses a boundary of the smallest page size, because the next page may be
- * unmapped, and a fault costs more than a larger window saves.
+ * unmapped, and a fault costs more than a larger window saves. The first window of a
+ * stack is smaller: it has all of a short stack, and touches fewer cache lines.
  */
-#define LB_WINDOW_BYTES   1024
-#define LB_PAGE_BYTES     4096
+#define LB_WINDOW_BYTES       1024
+#define LB_FIRST_WINDOW_BYTES 256
+#define LB_PAGE_BYTES         4096
 
-#define LB_MAX_DWARF_REGS 32
+#define LB_MAX_DWARF_REGS     32
 
 /* Registers of the current frame: first the leaf's, then those at each call. */
 struct lb_stack {
 	__u64 ip, sp, fp;
 	bool is_live; /* all registers are known: a leaf, or interrupted by a signal */
-	__u64 regs[LB_MAX_DWARF_REGS]; /* if is_live; by DWARF number, LB_NR_DWARF_REGS */
+	__u32 next_window_bytes; /* 1..LB_WINDOW_BYTES */
 	__u64 window_addr; /* of the bytes in window */
 	__u64 window_bytes; /* valid bytes; 0: none */
+	__u64 regs[LB_MAX_DWARF_REGS]; /* if is_live; by DWARF number, LB_NR_DWARF_REGS */
 	__u8 window[LB_WINDOW_BYTES] __attribute__((aligned(8)));
 };
+
+/* Reads a window that begins at @addr (walk.h). Return: 0: not even a word. */
+int lb_read_window(__u64 addr);
 
 /*
  * Reads a word of the stack. A window begins at the word, because callers' words are
@@ -76,18 +82,11 @@ struct lb_stack {
  */
 static __always_inline bool lb_read_stack(struct lb_stack *s, __u64 addr, __u64 *ret)
 {
-	__u64 off = addr - s->window_addr, bytes = LB_PAGE_BYTES - addr % LB_PAGE_BYTES;
+	__u64 off = addr - s->window_addr;
 
 	if (off > LB_WINDOW_BYTES - 8 || off + 8 > s->window_bytes) {
-		if (bytes > LB_WINDOW_BYTES)
-			bytes = LB_WINDOW_BYTES;
-		s->window_addr = addr;
-		s->window_bytes = bytes;
-		/* An unaligned word may cross pages: read only the word. */
-		if (bytes < 8 || bpf_probe_read_user(s->window, bytes, (void *)addr)) {
-			s->window_bytes = 0;
-			return !bpf_probe_read_user(ret, 8, (void *)addr);
-		}
+		if (!lb_read_window(addr))
+			return false;
 		off = 0;
 	}
 	*ret = *(__u64 *)(s->window + off);

@@ -34,17 +34,18 @@ static __always_inline void lb_interp_begin(struct lb_walk *w,
 {
 	struct lb_interp_walk *interp = &w->interp;
 
-	interp->number = process->interp;
-	interp->anchor = interp->nr_staged = interp->nr_followed = 0;
+	interp->anchor = interp->frame = interp->cframe = 0;
+	interp->nr_staged = 0;
 	interp->is_cut = interp->is_left = false;
+	if (!process->interp)
+		return;
+	interp->number = process->interp;
+	interp->nr_followed = 0;
 	interp->is_started = false;
 	interp->bias = process->interp_bias;
-	interp->frame = interp->cframe = 0;
 	interp->code_addr = 0;
-	if (process->interp) {
-		interp->state_addr = lb_thread_pointer(task) + process->interp_tls_off;
-		w->mode = LB_WALK_STAGE;
-	}
+	interp->state_addr = lb_thread_pointer(task) + process->interp_tls_off;
+	w->mode = LB_WALK_STAGE;
 }
 
 static __always_inline bool lb_read_word(__u64 addr, __u64 *ret)

@@ -105,6 +105,18 @@ struct {
 struct lb_code_gens_map code_gens SEC(".maps");
 
 /*
+ * Cache of the announced images: hashes of image, user and group, by the hash of the
+ * image. So most samples need not search the map below.
+ */
+#define IMAGES_AT_HAND 8192
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, IMAGES_AT_HAND);
+	__type(key, __u32);
+	__type(value, __u64);
+} images_at_hand SEC(".maps");
+
+/*
  * Program images announced to user space, with their lb_user_and_group() at that time.
  * An evicted image causes a second wake-up.
  */
@@ -119,20 +131,6 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 64 * 1024);
 } first_samples SEC(".maps");
-
-struct scratch {
-	/* In a map, so that the verifier does not track the contents. */
-	struct lb_stack_key key;
-	struct lb_regs regs;
-	struct lb_body kern;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct scratch);
-} scratches SEC(".maps");
 
 /*
  * Wakes user space: for the current image, or for an early drain. A separate function,
@@ -160,29 +158,42 @@ __noinline int lb_wake(__u64 now, __u64 user, __u64 for_drain)
 	return 0;
 }
 
-/* Announces an image once. Return: 1: no room. */
-static __always_inline __u32 announce(const struct lb_image *image, __u64 now)
+/* Announces the walk's image, unless it was. Return: whether it is announced. */
+static __always_inline bool announce_once(const struct lb_walk *w, __u64 user,
+					  struct lb_counters *ctr)
 {
-	__u64 user = lb_user_and_group(), *told = bpf_map_lookup_elem(&images, image);
+	__u64 *told = bpf_map_lookup_elem(&images, &w->image);
 
-	if (told) {
-		if (*told == user)
-			return 0;
-		/*
-		 * If the ring is full, retry: user space must not keep ids that the
-		 * process gave up.
-		 */
-		if (lb_wake(now, user, false))
-			return 1;
-		*told = user;
-		return 0;
-	}
+	if (told && *told == user)
+		return true;
 	/*
 	 * A concurrent insert has announced it. If the insert failed, the next sample
 	 * announces it.
 	 */
-	return !bpf_map_update_elem(&images, image, &user, BPF_NOEXIST) &&
-	       lb_wake(now, user, false);
+	if (!told && bpf_map_update_elem(&images, &w->image, &user, BPF_NOEXIST))
+		return false;
+	if (lb_wake(w->now, user, false)) {
+		ctr->n[LB_CTR_FIRST_DROPPED]++;
+		return false;
+	}
+	/*
+	 * Only now: if the ring is full, the next sample tries again. User space must not
+	 * keep ids that the process gave up.
+	 */
+	if (told)
+		*told = user;
+	return true;
+}
+
+/* Announces the walk's image once, and again with another user or group. */
+static __always_inline void announce(const struct lb_walk *w, struct lb_counters *ctr)
+{
+	__u64 user = lb_user_and_group(), tag = lb_mix(w->image_hash, user);
+	__u32 place = w->image_hash & (IMAGES_AT_HAND - 1);
+	__u64 *at_hand = bpf_map_lookup_elem(&images_at_hand, &place);
+
+	if (at_hand && *at_hand != tag && announce_once(w, user, ctr))
+		*at_hand = tag;
 }
 
 /*
@@ -239,10 +250,12 @@ static __always_inline bool add(void *map, const struct lb_stack_key *key, __u64
 	return true;
 }
 
-static __always_inline void count(__u32 in_round, struct lb_stack_key *key,
-				  struct lb_body *user, struct lb_body *kern, __u64 now,
-				  __u64 period, struct lb_counters *ctr)
+static __always_inline void count(__u32 in_round, struct lb_walk *w, __u64 period,
+				  struct lb_counters *ctr)
 {
+	struct lb_stack_key *key = &w->key;
+	struct lb_body *user = &w->body, *kern = &w->kern;
+	__u64 now = w->now;
 	struct lb_stack_count fresh = {
 		.count = 1,
 		.values = {period},
@@ -250,15 +263,19 @@ static __always_inline void count(__u32 in_round, struct lb_stack_key *key,
 		.last_ns = now,
 	};
 	__u32 slot = in_round & 1;
-	void *map = bpf_map_lookup_elem(&counts, &slot);
-	void *ring = bpf_map_lookup_elem(&bodies, &slot);
+	void *map = bpf_map_lookup_elem(&counts, &slot), *ring;
 
-	if (!map || !ring) {
+	if (!map) {
 		ctr->n[LB_CTR_LOST_INTERNAL]++;
 		return;
 	}
 	if (add(map, key, now, period)) {
 		ctr->n[LB_CTR_COUNTED]++;
+		return;
+	}
+	ring = bpf_map_lookup_elem(&bodies, &slot);
+	if (!ring) {
+		ctr->n[LB_CTR_LOST_INTERNAL]++;
 		return;
 	}
 	if (!drain_wanted &&
@@ -286,26 +303,13 @@ static __always_inline void count(__u32 in_round, struct lb_stack_key *key,
 }
 
 /*
- * Reads the user registers of the current task: the interrupted ones, or those at its
- * entry to the kernel. Return: LB_STACK_COMPLETE with *regs set, or why there are none.
+ * Reads the registers that the current task saved at its entry to the kernel.
+ * Return: LB_STACK_COMPLETE with *regs set, or why there are none.
  */
-static __always_inline __u32 user_regs(struct lb_perf_event_ctx *ctx,
-				       struct task_struct *task, struct lb_regs *regs)
+static __always_inline __u32 saved_regs(struct task_struct *task, struct lb_regs *regs)
 {
-	const volatile __u64 *from = (const volatile __u64 *)&ctx->regs;
-	__u64 *to = (__u64 *)regs;
 	void *saved;
 
-	if (lb_regs_user(&ctx->regs)) {
-		/*
-		 * Read the context word by word, because the verifier rewrites each
-		 * load.
-		 */
-#pragma unroll
-		for (__u32 i = 0; i < sizeof(*regs) / 8; i++)
-			to[i] = from[i];
-		return LB_STACK_COMPLETE;
-	}
 	/*
 	 * bpf_task_pt_regs: 5.15. On older kernels the registers are at the top of the
 	 * stack. On arm64 the kernel's struct has further members after those of lb_regs.
@@ -327,42 +331,63 @@ static __always_inline __u32 user_regs(struct lb_perf_event_ctx *ctx,
 	return lb_regs_user(regs) ? LB_STACK_COMPLETE : LB_STACK_NO_REGS;
 }
 
+/*
+ * Begins the stack at the leaf. Volatile, because the verifier rewrites each load from a
+ * context, so each must be of one word. Return: whether the leaf is 64-bit code.
+ */
+static __always_inline bool set_leaf(struct lb_stack *s,
+				     const volatile struct lb_regs *regs)
+{
+	lb_regs_dwarf(regs, s->regs);
+	/* The vsyscall page has bit 63 set; no other user code address has. */
+	s->ip = lb_regs_ip(regs) & ~LB_FRAME_TAG;
+	s->sp = lb_regs_sp(regs);
+	s->fp = lb_regs_fp(regs);
+	return lb_regs_64_bit(regs);
+}
+
 /* Walks the user stack. Return: enum lb_stack_status. */
 static __always_inline __u32 walk_stack(struct lb_perf_event_ctx *ctx,
-					struct task_struct *task, struct lb_regs *regs,
-					struct lb_walk *w)
+					struct task_struct *task, struct lb_walk *w)
 {
 	struct mm_struct___lb *mm;
-	__u32 status;
+	bool is_64_bit, has_memory = true;
 
 	if (LB_TASK(task, flags) & PF_KTHREAD)
 		return LB_STACK_NO_USER;
-	status = user_regs(ctx, task, regs);
-	if (status != LB_STACK_COMPLETE)
-		return status;
-	if (!lb_regs_user(&ctx->regs) && lb_regs_in_syscall(regs))
-		w->body.kind = LB_BODY_USER_SYSCALL;
-	lb_regs_dwarf(regs, w->stack.regs);
-	/* The vsyscall page has bit 63 set; no other user code address has. */
-	w->stack.ip = lb_regs_ip(regs) & ~LB_FRAME_TAG;
-	w->stack.sp = lb_regs_sp(regs);
-	w->stack.fp = lb_regs_fp(regs);
-	if (!walk_user || !lb_regs_64_bit(regs)) {
+	if (lb_regs_user(&ctx->regs)) {
+		is_64_bit = set_leaf(&w->stack, &ctx->regs);
+		barrier(); /* these loads must not be merged with those below */
+	} else {
+		/* In the window, which is unused until the walk begins. */
+		struct lb_regs *regs = (struct lb_regs *)w->stack.window;
+		__u32 status = saved_regs(task, regs);
+
+		_Static_assert(sizeof(*regs) <= LB_WINDOW_BYTES, "they fit");
+		if (status != LB_STACK_COMPLETE)
+			return status;
+		/*
+		 * At an exec the new program has no start yet (load_elf_binary() of
+		 * fs/binfmt_elf.c), and the registers are those of the program that has
+		 * gone.
+		 */
+		mm = lb_mm();
+		has_memory = mm;
+		if (mm && !BPF_CORE_READ(mm, start_code))
+			return LB_STACK_NO_USER;
+		if (lb_regs_in_syscall(regs))
+			w->body.kind = LB_BODY_USER_SYSCALL;
+		is_64_bit = set_leaf(&w->stack, regs);
+	}
+	if (!walk_user || !is_64_bit) {
 		lb_push(w, w->stack.ip);
 		return walk_user ? LB_STACK_32_BIT : LB_STACK_LEAF_ONLY;
 	}
 	/* At its exit a task gives up its memory before it ends (exit_mm() of kernel/exit.c). */
-	mm = lb_mm();
-	if (!mm) {
+	if (!has_memory) {
 		lb_push(w, w->stack.ip);
 		return LB_STACK_FAULT;
 	}
-	/*
-	 * At an exec the new program has no start yet (load_elf_binary() of fs/binfmt_elf.c),
-	 * and the registers are those of the program that has gone.
-	 */
-	if (!BPF_CORE_READ(mm, start_code))
-		return LB_STACK_NO_USER;
 	lb_walk_begin(w, task);
 	if (!lb_walk() && lb_is_whole(w->status))
 		return LB_STACK_TRUNCATED; /* the steps were used up */
@@ -378,9 +403,14 @@ static __always_inline __u32 walk_stack(struct lb_perf_event_ctx *ctx,
 
 static __always_inline void add_up(const struct lb_walk *w, struct lb_counters *ctr)
 {
-	ctr->n[LB_CTR_USER_TRUNCATED] += w->status == LB_STACK_TRUNCATED;
 	ctr->n[LB_CTR_USER_FRAMES] += w->nr_native;
 	ctr->n[LB_CTR_PYTHON_FRAMES] += w->nr_interp;
+	/* Adding zeroes would read and write further cache lines. */
+	if (w->status != LB_STACK_TRUNCATED &&
+	    !(w->nr_guessed | w->nr_requests_dropped | w->nr_stale | w->nr_faults |
+	      w->nr_codes_dropped))
+		return;
+	ctr->n[LB_CTR_USER_TRUNCATED] += w->status == LB_STACK_TRUNCATED;
 	ctr->n[LB_CTR_GUESSED_FRAMES] += w->nr_guessed;
 	ctr->n[LB_CTR_REQUEST_DROPPED] += w->nr_requests_dropped;
 	ctr->n[LB_CTR_PYTHON_STALE] += w->nr_stale;
@@ -389,15 +419,15 @@ static __always_inline void add_up(const struct lb_walk *w, struct lb_counters *
 }
 
 static __always_inline void take_user(struct lb_perf_event_ctx *ctx,
-				      struct task_struct *task, struct lb_regs *regs,
-				      struct lb_walk *w, struct lb_stack_key *key,
+				      struct task_struct *task, struct lb_walk *w,
 				      struct lb_counters *ctr)
 {
+	struct lb_stack_key *key = &w->key;
 	struct lb_body *body = &w->body;
 
 	lb_walk_reset(w);
 	body->kind = LB_BODY_USER;
-	key->status = w->status = walk_stack(ctx, task, regs, w);
+	key->status = w->status = walk_stack(ctx, task, w);
 	key->status |= (w->nr_guessed ? LB_CALLERS_GUESSED : 0) |
 		       (w->nr_derived ? LB_CALLERS_DERIVED : 0);
 	add_up(w, ctr);
@@ -417,14 +447,12 @@ static __always_inline void take_user(struct lb_perf_event_ctx *ctx,
  */
 __noinline int lb_hash_frames(__u64 from)
 {
-	__u32 zero = 0;
-	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &zero);
+	struct lb_walk *w = lb_walk_here();
 
-	if (!scratch || from > LB_MAX_KERN_FRAMES)
+	if (!w || from > LB_MAX_KERN_FRAMES)
 		return 0;
 	for (int i = 0; i < HASHED_AT_ONCE; i++)
-		scratch->kern.hash =
-			lb_mix(scratch->kern.hash, scratch->kern.ips[from + i]);
+		w->kern.hash = lb_mix(w->kern.hash, w->kern.ips[from + i]);
 	return 0;
 }
 
@@ -443,11 +471,10 @@ static __always_inline void hash_frames(struct lb_body *body)
 		lb_hash_frames(i);
 }
 
-static __always_inline void take_kernel(struct lb_perf_event_ctx *ctx,
-					struct scratch *scratch, struct lb_stack_key *key,
+static __always_inline void take_kernel(struct lb_perf_event_ctx *ctx, struct lb_walk *w,
 					struct lb_counters *ctr)
 {
-	struct lb_body *body = &scratch->kern;
+	struct lb_body *body = &w->kern;
 	long bytes = 0;
 
 	if (lb_regs_user(&ctx->regs))
@@ -465,7 +492,7 @@ static __always_inline void take_kernel(struct lb_perf_event_ctx *ctx,
 	body->nr_frames = (__u64)bytes / sizeof(body->ips[0]);
 	hash_frames(body);
 	seal(body, (const __u64 *)&body->tid);
-	key->kern_hash = body->hash;
+	w->key.kern_hash = body->hash;
 }
 
 /*
@@ -504,10 +531,9 @@ int lb_sample(struct lb_perf_event_ctx *ctx)
 {
 	struct task_struct *task = lb_current_task();
 	__u64 now, pid_tgid = lb_pid_tgid(task);
-	__u32 in_round = drain_round, slot = in_round & 1, zero = 0;
+	__u32 in_round = drain_round, slot = in_round & 1;
 	struct lb_counters *ctr = bpf_map_lookup_elem(&counters, &slot);
 	struct lb_stack_key *key;
-	struct scratch *scratch;
 	struct lb_walk *w;
 
 	if (!ctr)
@@ -523,14 +549,13 @@ int lb_sample(struct lb_perf_event_ctx *ctx)
 	}
 
 	now = bpf_ktime_get_ns();
-	scratch = bpf_map_lookup_elem(&scratches, &zero);
 	w = lb_walk_here();
 	ctr->n[LB_CTR_SAMPLED]++;
-	if (!scratch || !w) {
+	if (!w) {
 		ctr->n[LB_CTR_LOST_INTERNAL]++;
 		return 0;
 	}
-	key = &scratch->key;
+	key = &w->key;
 	key->start_boottime_ns = w->image.start_boottime_ns = lb_task_start(task);
 	key->tgid = w->image.tgid = pid_tgid >> 32;
 	key->exec_id = w->image.exec_id = LB_TASK(task, self_exec_id);
@@ -538,11 +563,13 @@ int lb_sample(struct lb_perf_event_ctx *ctx)
 	key->source = source;
 	key->user_hash = key->kern_hash = 0;
 	w->now = now;
-	ctr->n[LB_CTR_FIRST_DROPPED] += announce(&w->image, now);
+	w->image_hash = lb_mix(lb_mix(hash_seed, w->image.start_boottime_ns),
+			       (__u64)w->image.exec_id << 32 | w->image.tgid);
+	announce(w, ctr);
 
-	take_kernel(ctx, scratch, key, ctr);
-	take_user(ctx, task, &scratch->regs, w, key, ctr);
-	count(in_round, key, &w->body, &scratch->kern, now, ctx->sample_period, ctr);
+	take_kernel(ctx, w, ctr);
+	take_user(ctx, task, w, ctr);
+	count(in_round, w, ctx->sample_period, ctr);
 	ctr->n[LB_CTR_RUN_NS] += bpf_ktime_get_ns() - now;
 	return 0;
 }

@@ -34,7 +34,7 @@ struct {
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, LB_UNWIND_MAX_RULES);
 	__type(key, __u32);
-	__type(value, struct lb_unwind_rule);
+	__type(value, __u64); /* struct lb_unwind_rule */
 } rules SEC(".maps");
 
 struct {
@@ -46,21 +46,29 @@ struct {
 } segments SEC(".maps");
 
 /*
- * Cache of recent rules, so that most rows need no search. The key is hashed to 64
- * bits, one to one: the low bits are the index, the others are stored in the entry
- * above the rule's number. So an entry is one word, and a hit is always exact.
+ * Cache of recent rules, so that most frames read neither their page nor its rows nor
+ * the array of rules. The key is hashed to 64 bits, one to one, and its low bits are the
+ * index, so a hit is exact. The tag is the hash XOR the rule. So if another CPU writes an
+ * entry meanwhile, and the two words that were read do not belong together, they give
+ * another hash.
  */
-#define RULES_AT_HAND LB_UNWIND_MAX_RULES
+#define RULES_AT_HAND 16384
+struct rule_at_hand {
+	__u64 tag;
+	__u64 rule; /* struct lb_unwind_rule */
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, RULES_AT_HAND);
 	__type(key, __u32);
-	__type(value, __u64);
+	__type(value, struct rule_at_hand);
 } rules_at_hand SEC(".maps");
 
 /*
- * Incremented by user space after pages were reassigned to another object and all
- * programs that ran before have ended.
+ * Part of the key. Incremented by user space after pages were reassigned to another
+ * object and all programs that ran before have ended, and after pages were marked as
+ * unused, because a hit does not mark its page as used.
  */
 volatile __u32 pages_generation;
 
@@ -271,25 +279,55 @@ static __always_inline __u32 lb_search_row(struct lb_walk *w,
 	return w->rows.rule;
 }
 
-/* Like lb_search_row(), with a cache, for page number @nr. */
-static __always_inline __u32 lb_rule_number(struct lb_walk *w, __u32 nr,
-					    const struct lb_unwind_page *page, __u32 low)
+/*
+ * Reads the rule at @low in page number @nr, and marks the page as used.
+ * Return: LB_STACK_COMPLETE with *ret set, or why there is no rule.
+ */
+static __always_inline __u32 lb_read_rule(struct lb_walk *w, __u32 nr, __u32 low,
+					  __u64 *ret)
+{
+	union {
+		__u64 word; /* user space writes it as one word */
+		struct lb_unwind_page page;
+	} u;
+	struct lb_unwind_page *page = bpf_map_lookup_elem(&pages, &nr);
+	__u64 *rule;
+
+	u.word = page ? *(volatile __u64 *)page : 0;
+	if (u.page.state == LB_PAGE_ABSENT)
+		return LB_STACK_NO_TABLE;
+	if (page && !u.page.used)
+		page->used = 1;
+	nr = u.page.state == LB_PAGE_ROWS ? lb_search_row(w, &u.page, low) : 0;
+	rule = bpf_map_lookup_elem(&rules, &nr);
+	if (!rule)
+		return LB_STACK_UNSUPPORTED;
+	*ret = *rule;
+	return LB_STACK_COMPLETE;
+}
+
+/* Like lb_read_rule(), with a cache. */
+static __always_inline __u32 lb_rule_of_page(struct lb_walk *w, __u32 nr, __u32 low,
+					     __u64 *ret)
 {
 	__u64 what = (__u64)w->pages_generation << 33 | (__u64)nr << 16 | low;
-	__u64 hash = lb_mix(hash_seed, what), *at_hand;
-	__u32 place = hash & (RULES_AT_HAND - 1), rule;
+	__u64 hash = lb_mix(hash_seed, what);
+	__u32 place = hash & (RULES_AT_HAND - 1), status;
+	volatile struct rule_at_hand *at_hand =
+		bpf_map_lookup_elem(&rules_at_hand, &place);
 
 	_Static_assert(LB_UNWIND_MAX_PAGES <= 1 << 17, "the parts do not overlap");
-	at_hand = bpf_map_lookup_elem(&rules_at_hand, &place);
 	if (!at_hand)
-		return 0; /* impossible: the index is in range */
-	hash -= place;
-	rule = *at_hand ^ hash;
-	if ((*at_hand ^ hash) < RULES_AT_HAND)
-		return rule;
-	rule = lb_search_row(w, page, low);
-	*at_hand = hash | (rule & (RULES_AT_HAND - 1));
-	return rule;
+		return LB_STACK_UNSUPPORTED; /* impossible: the index is in range */
+	*ret = at_hand->rule; /* read once: it is compared and used */
+	if ((at_hand->tag ^ *ret) == hash)
+		return LB_STACK_COMPLETE;
+	status = lb_read_rule(w, nr, low, ret);
+	if (status)
+		return status;
+	at_hand->rule = *ret;
+	at_hand->tag = hash ^ *ret;
+	return LB_STACK_COMPLETE;
 }
 
 /* Return: LB_STACK_COMPLETE with *ret set, or why there is no rule at @ip. */
@@ -297,13 +335,11 @@ static __always_inline __u32 lb_find_rule(struct lb_walk *w, __u64 ip,
 					  struct lb_unwind_rule *ret)
 {
 	union {
-		__u64 word; /* user space writes it as one word */
-		struct lb_unwind_page page;
-	} u;
-	struct lb_unwind_page *page;
-	struct lb_unwind_rule *rule;
+		__u64 word;
+		struct lb_unwind_rule rule;
+	} u = {};
 	__u64 addr;
-	__u32 nr;
+	__u32 status;
 
 	if (!lb_is_in(&w->segment, ip) && !lb_search_segment(ip)) {
 		lb_request_mapping(w, ip);
@@ -316,23 +352,12 @@ static __always_inline __u32 lb_find_rule(struct lb_walk *w, __u64 ip,
 		return LB_STACK_COMPLETE;
 	}
 	addr = ip - w->segment.bias;
-	nr = w->segment.first_page + (__u32)(addr >> 16);
-	page = bpf_map_lookup_elem(&pages, &nr);
-	u.word = page ? *(volatile __u64 *)page : 0;
-	if (u.page.state == LB_PAGE_ABSENT) {
+	status = lb_rule_of_page(w, w->segment.first_page + (__u32)(addr >> 16),
+				 addr & 0xffff, &u.word);
+	if (status == LB_STACK_NO_TABLE)
 		lb_request(w, LB_REQUEST_PAGE, ip);
-		return LB_STACK_NO_TABLE;
-	}
-	if (page && !u.page.used)
-		page->used = 1;
-	if (u.page.state != LB_PAGE_ROWS)
-		return LB_STACK_COMPLETE;
-	nr = lb_rule_number(w, nr, &u.page, addr & 0xffff);
-	rule = bpf_map_lookup_elem(&rules, &nr);
-	if (!rule)
-		return LB_STACK_UNSUPPORTED;
-	*ret = *rule;
-	return LB_STACK_COMPLETE;
+	*ret = u.rule;
+	return status;
 }
 
 #endif

@@ -121,13 +121,13 @@ static __always_inline void lb_walk_reset(struct lb_walk *w)
 	w->nr_requests_dropped = w->nr_stale = w->nr_faults = w->nr_codes_dropped = 0;
 }
 
-/* Begins a walk. Call it after lb_walk_reset(), with stack, image and now set. */
+/*
+ * Begins a walk. Call it after lb_walk_reset(), with stack, image, its hash, and now set.
+ */
 static __always_inline void lb_walk_begin(struct lb_walk *w, struct task_struct *task)
 {
 	struct lb_unwind_process process = {};
 
-	w->image_hash = lb_mix(lb_mix(hash_seed, w->image.start_boottime_ns),
-			       (__u64)w->image.exec_id << 32 | w->image.tgid);
 	w->segment.start = w->segment.end = 0;
 	w->segment_flags = 0;
 	w->mode = LB_WALK_NATIVE;
@@ -137,6 +137,7 @@ static __always_inline void lb_walk_begin(struct lb_walk *w, struct task_struct 
 	w->search.found.start = w->search.found.end = 0;
 	w->stack.is_live = true;
 	w->stack.window_bytes = 0;
+	w->stack.next_window_bytes = LB_FIRST_WINDOW_BYTES;
 
 	w->is_blind = false;
 	w->is_unknown = !lb_find_process(w, &process);

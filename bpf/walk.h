@@ -22,29 +22,34 @@ enum lb_walk_mode {
 	LB_WALK_SEARCH, /* one level a step of the kernel's tree of mappings */
 };
 
-/* The walk over the thread's interpreter frames (interp.h). */
+/*
+ * The walk over the thread's interpreter frames (interp.h). The fields that a walk
+ * without an interpreter uses, too, come last: next to those of the native walk.
+ */
 struct lb_interp_walk {
-	__u64 frame; /* to be staged next; 0: none */
-	__u64 cframe; /* of the run after the staged one; 0: none */
-	/* address in the C frame that the staged run follows; 0: not known */
-	__u64 anchor;
 	__u64 bias; /* lb_unwind_process.interp_bias */
 	__u64 eval_lo, eval_hi; /* LB_LINK_EVAL */
-	__u32 number; /* index + 1; 0: no interpreter */
-	__u32 link; /* enum lb_interp_link */
-	__u32 nr_staged, nr_emitted;
-	__u32 nr_followed; /* frames followed so far */
-	__u64 followed; /* one of them, to notice a circle */
-	bool is_left; /* the innermost frame is being left (LB_LINK_OBJECT) */
-	bool is_started; /* the thread state was read */
-	bool is_in_run; /* the run's first frame is known already */
-	bool is_cut; /* frames are missing */
+	__u64 followed; /* one of the frames, to notice a circle */
 	__u64 window_addr; /* of the bytes in frame_bytes */
 	__u32 window_bytes; /* valid bytes in frame_bytes; 0: none */
 	__u32 frame_off; /* of the current frame, in the window */
 	__u64 state_addr; /* where the thread keeps its thread state */
 	__u64 code_id; /* of the current code object */
 	__u64 code_addr;
+	__u32 number; /* index + 1 */
+	__u32 link; /* enum lb_interp_link */
+	__u32 nr_emitted;
+	__u32 nr_followed; /* frames followed so far */
+	bool is_started; /* the thread state was read */
+	bool is_in_run; /* the run's first frame is known already */
+
+	bool is_left; /* the innermost frame is being left (LB_LINK_OBJECT) */
+	bool is_cut; /* frames are missing */
+	__u32 nr_staged;
+	/* address in the C frame that the staged run follows; 0: not known */
+	__u64 anchor;
+	__u64 frame; /* to be staged next; 0: none */
+	__u64 cframe; /* of the run after the staged one; 0: none */
 };
 
 /* A search in the rows of a page. */
@@ -70,8 +75,14 @@ struct lb_mapping_search {
 	__u64 node[LB_TREE_NODE_WORDS];
 };
 
+/*
+ * At low rates no field is in the CPU's caches when a sample comes. So those that every
+ * sample uses are adjacent: the end of interp, all up to the first bytes of the stack's
+ * window, and the begin of the body.
+ */
 struct lb_walk {
-	struct lb_stack stack;
+	struct lb_interp_walk interp;
+	struct lb_stack_key key;
 	struct lb_image image;
 	__u64 image_hash;
 	__u64 now;
@@ -80,8 +91,6 @@ struct lb_walk {
 	__u32 first_segment, nr_segments;
 	__u32 segment_flags; /* of all that the walk went through */
 	__u32 pages_generation; /* when the walk began */
-	struct lb_row_search rows;
-	struct lb_mapping_search search;
 
 	__u32 mode; /* enum lb_walk_mode */
 	__u32 status; /* enum lb_stack_status, once is_ended */
@@ -96,8 +105,13 @@ struct lb_walk {
 	__u32 nr_native, nr_interp, nr_guessed, nr_derived;
 	__u32 nr_stacks_left; /* for a lower one, at a signal frame */
 	__u32 nr_requests_dropped, nr_stale, nr_faults, nr_codes_dropped;
+	struct lb_stack stack;
 
-	struct lb_interp_walk interp;
+	struct lb_body body;
+	struct lb_body kern; /* the kernel's part of the stack */
+
+	struct lb_row_search rows;
+	struct lb_mapping_search search;
 	__u64 staged[LB_MAX_FRAMES];
 	/*
 	 * Bytes of the interpreter's memory; padded, so that a word at any offset is
@@ -105,7 +119,6 @@ struct lb_walk {
 	 */
 	__u8 frame_bytes[LB_WINDOW_BYTES + 8];
 	__u8 code_bytes[LB_INTERP_CODE_BYTES + 8];
-	struct lb_body body;
 };
 
 struct {
@@ -127,6 +140,33 @@ static __always_inline struct lb_walk *lb_walk_here(void)
 	__u32 zero = 0;
 
 	return bpf_map_lookup_elem(&walks, &zero);
+}
+
+/* A separate function, so that the verifier checks it once. */
+__noinline int lb_read_window(__u64 addr)
+{
+	__u64 bytes = LB_PAGE_BYTES - addr % LB_PAGE_BYTES;
+	struct lb_walk *w = lb_walk_here();
+	struct lb_stack *s;
+
+	if (!w)
+		return 0;
+	s = &w->stack;
+	if (bytes > s->next_window_bytes)
+		bytes = s->next_window_bytes;
+	/* An unaligned word may cross pages: read only the word. */
+	if (bytes < 8)
+		bytes = 8;
+	/* Known to be less, but not to the verifier. */
+	if (bytes > LB_WINDOW_BYTES)
+		bytes = LB_WINDOW_BYTES;
+	s->next_window_bytes = LB_WINDOW_BYTES;
+	s->window_addr = addr;
+	s->window_bytes = bytes;
+	if (!bpf_probe_read_user(s->window, bytes, (void *)addr))
+		return 1;
+	s->window_bytes = 0;
+	return 0;
 }
 
 static __always_inline __u64 lb_mix(__u64 hash, __u64 word)

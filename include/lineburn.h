@@ -183,6 +183,8 @@ _Static_assert(sizeof(struct lb_first_sample) == 40, "no padding in records");
 /*
  * Per CPU and slot. ticks = idle + other + sampled, and
  * sampled = counted + lost_counts_full + lost_internal, exactly, at every flip.
+ *
+ * The first ones, up to the frames, are those that an ordinary sample changes.
  */
 enum lb_counter {
 	LB_CTR_TICKS, /* program runs, for any source */
@@ -195,17 +197,17 @@ enum lb_counter {
 	LB_CTR_FILTER_NS,
 	LB_CTR_SAMPLED, /* ticks of the targets */
 	LB_CTR_COUNTED, /* ... that are in the counts map */
+	LB_CTR_RUN_NS, /* nanoseconds spent on sampled ticks, after the filter */
+	LB_CTR_USER_FRAMES, /* native user frames, of all sampled stacks */
+	LB_CTR_PYTHON_FRAMES, /* frames of interpreters, same */
 	LB_CTR_LOST_COUNTS_FULL, /* ... lost: the counts map is full */
 	LB_CTR_LOST_INTERNAL, /* ... lost: a map look-up failed unexpectedly */
 	LB_CTR_NO_BODY, /* counted under the leaf, because the body store is full */
 	LB_CTR_USER_TRUNCATED, /* user stacks cut at the configured number of frames */
 	LB_CTR_KERN_TRUNCATED, /* kernel stacks that reached a limit */
 	LB_CTR_KERN_FAILED, /* the kernel stack was requested but not available */
-	LB_CTR_RUN_NS, /* nanoseconds spent on sampled ticks, after the filter */
 	LB_CTR_FIRST_DROPPED, /* struct lb_first_sample did not fit its ring */
 	LB_CTR_REQUEST_DROPPED, /* struct lb_unwind_request did not fit its ring */
-	LB_CTR_USER_FRAMES, /* native user frames, of all sampled stacks */
-	LB_CTR_PYTHON_FRAMES, /* frames of interpreters, same */
 	LB_CTR_GUESSED_FRAMES, /* native user frames found by frame pointers */
 	/* runs of interpreter frames without a known place in the C stack */
 	LB_CTR_PYTHON_STALE,

@@ -17,7 +17,7 @@ static __always_inline bool lb_regs_user(const volatile struct lb_regs *regs)
 /*
  * Returns whether it runs 64-bit code. Otherwise PSR_MODE32_BIT is set (asm/ptrace.h).
  */
-static __always_inline bool lb_regs_64_bit(const struct lb_regs *regs)
+static __always_inline bool lb_regs_64_bit(const volatile struct lb_regs *regs)
 {
 	return !(regs->pstate & 0x10);
 }
@@ -36,8 +36,9 @@ static __always_inline bool lb_regs_in_syscall(const struct lb_regs *regs)
 #define LB_NR_DWARF_REGS 32
 #define LB_LINK_REG      30
 
-static __always_inline void lb_regs_dwarf(const struct lb_regs *regs, __u64 *to)
+static __always_inline void lb_regs_dwarf(const volatile struct lb_regs *regs, __u64 *to)
 {
+#pragma unroll
 	for (int i = 0; i < 31; i++)
 		to[i] = regs->regs[i];
 	to[31] = regs->sp;

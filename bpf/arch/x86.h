@@ -20,7 +20,7 @@ static __always_inline bool lb_regs_user(const volatile struct lb_regs *regs)
  * Xen's FLAT_USER_CS64 (xen/interface/xen.h); all others are 32-bit or 16-bit. FRED
  * stores other data above these 16 bits.
  */
-static __always_inline bool lb_regs_64_bit(const struct lb_regs *regs)
+static __always_inline bool lb_regs_64_bit(const volatile struct lb_regs *regs)
 {
 	__u16 cs = regs->cs;
 
@@ -43,7 +43,7 @@ static __always_inline bool lb_regs_in_syscall(const struct lb_regs *regs)
 /* By DWARF number (psABI, figure 3.36): the registers that a CFA can be based on. */
 #define LB_NR_DWARF_REGS 16
 
-static __always_inline void lb_regs_dwarf(const struct lb_regs *regs, __u64 *to)
+static __always_inline void lb_regs_dwarf(const volatile struct lb_regs *regs, __u64 *to)
 {
 	to[0] = regs->ax;
 	to[1] = regs->dx;

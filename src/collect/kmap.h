@@ -13,7 +13,10 @@ struct unwind_kmaps {
 		interps_fd; /* arrays; all but interps mappable */
 	int processes_fd; /* hash: struct lb_image -> struct lb_unwind_process */
 	int files_fd; /* hash: struct lb_unwind_file_key -> struct lb_unwind_file */
-	/* Increment when pages are reassigned to another object. Borrowed. */
+	/*
+	 * Increment when pages are reassigned to another object, and after any was
+	 * marked as unused. Borrowed.
+	 */
 	volatile uint32_t *pages_generation;
 };
 

@@ -618,6 +618,7 @@ static void evict(struct unwind_tables *t, uint64_t nr_rows)
 {
 	struct page_runs *r = &t->pages;
 	uint64_t freed = 0;
+	bool is_any_spared = false;
 
 	for (uint32_t nr_seen = 0; freed < nr_rows && nr_seen < 2 * r->top; nr_seen++) {
 		uint32_t page = r->hand < r->top ? r->hand : 0;
@@ -627,11 +628,15 @@ static void evict(struct unwind_tables *t, uint64_t nr_rows)
 			continue;
 		if (r->pages[page].used) {
 			__atomic_store_n(&r->pages[page].used, 0, __ATOMIC_RELAXED);
+			is_any_spared = true;
 			continue;
 		}
 		freed += clear_page(t, page);
 		t->nr_evicted++;
 	}
+	/* The walk marks a page as used only when it reads it, not if its cache hits. */
+	if (is_any_spared)
+		++*t->maps.pages_generation;
 }
 
 /* Maps the reply's rule numbers to ours. Return: heap; NULL: out of memory. */
@@ -805,7 +810,7 @@ static void keep_reserve(struct unwind_tables *t)
 void unwind_tables_grace(struct unwind_tables *t)
 {
 	/*
-	 * The walk caches pages: it must not use those of removed objects for new ones.
+	 * The walk caches rules: it must not use those of removed objects for new ones.
 	 */
 	if (t->is_object_removed)
 		++*t->maps.pages_generation;

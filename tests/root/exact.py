@@ -394,12 +394,19 @@ def walks_of(recording, pids):
             for stack, nr, status in pprof_file.stacks(recording.path, pid) for _ in range(nr)]
 
 
+def state_of(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+        return stat.read().rsplit(")", 1)[1].split()[0]
+
+
 def walks_without_collector(program, name):
     """Walks of programs that start and end while the collector sleeps. Another process of the program ran before."""
     with target(program=program) as pages:
         recording = Recording("known-files-" + name, "--comm", name)
         until_callers_known(pages, recording)
         recording.signal(signal.SIGSTOP)
+        while state_of(recording.process.pid) != "T":
+            time.sleep(0.01)
         started = []
         for _ in range(5):
             with subprocess.Popen([program, "touch 10"], stdout=subprocess.DEVNULL) as process:

@@ -363,15 +363,15 @@ static void write_page(struct fixture *f, const struct lb_unwind_row *rows, size
 	struct lb_unwind_row *slab;
 
 	assert_true(fd >= 0);
+	write_rules(f); /* first: the walk caches the rules that rows lead to */
 	slab = kmap_map(fd, LB_SLAB_VALUES * sizeof(struct lb_unwind_rows));
 	assert_non_null(slab);
 	memcpy(slab + FIRST_ROW, rows, nr * sizeof(*rows));
 	kmap_unmap(slab, LB_SLAB_VALUES * sizeof(struct lb_unwind_rows));
 	assert_int_equal(kmap_update(f->maps.slabs_fd, &slab_number, &fd), 0);
 	assert_int_equal(kmap_update(f->maps.pages_fd, &index, &page), 0);
-	/* The page now describes another object: cached pages are invalid. */
+	/* The page now describes another object: cached rules are invalid. */
 	++*f->maps.pages_generation;
-	write_rules(f);
 }
 
 static void write_process(struct fixture *f, uint64_t generation, uint32_t flags,

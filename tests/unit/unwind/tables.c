@@ -370,6 +370,29 @@ static void the_idlest_are_evicted(void **state)
 	assert_int_equal(kernel.nr_slabs, 2);
 }
 
+/*
+ * A walk marks the pages that it reads. Its cache has their rules, so it reads them again
+ * only in another generation.
+ */
+static void busy_pages_are_marked_again(void **state)
+{
+	struct unwind_tables *t = *state;
+	uint32_t object = unwind_object_add(t, 4), before = kernel.pages_generation;
+
+	for (uint64_t page = 0; page < 4; page++)
+		assert_int_equal(fill(t, object, page, 32768), 0);
+	unwind_tables_grace(t); /* marks all as unused, and evicts the first */
+	assert_state(object, 0, LB_PAGE_ABSENT);
+	for (uint64_t page = 1; page < 3; page++)
+		kernel.pages[object + page].used = kernel.pages_generation != before;
+	unwind_tables_grace(t);
+	assert_int_equal(fill(t, object, 0, 32768), 0);
+	unwind_tables_grace(t);
+	assert_state(object, 1, LB_PAGE_ROWS);
+	assert_state(object, 2, LB_PAGE_ROWS);
+	assert_state(object, 3, LB_PAGE_ABSENT);
+}
+
 /* More pages than the reserve are refused; after the next grace there is room. */
 static void a_refused_page_comes_later(void **state)
 {
@@ -626,6 +649,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(room_rests, setup_two_slabs, teardown),
 		cmocka_unit_test_setup_teardown(the_idlest_are_evicted, setup_two_slabs,
 						teardown),
+		cmocka_unit_test_setup_teardown(busy_pages_are_marked_again,
+						setup_two_slabs, teardown),
 		cmocka_unit_test_setup_teardown(a_refused_page_comes_later,
 						setup_two_slabs, teardown),
 		cmocka_unit_test_setup_teardown(rules_have_a_maximum, setup, teardown),
