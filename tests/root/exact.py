@@ -389,8 +389,8 @@ def until_callers_known(pages, recording):
 
 
 def walks_of(recording, pids):
-    """Walks of processes: [(status, lines from the innermost on)]."""
-    return [(status, [frame[2] for frame in stack]) for pid in pids
+    """Walks of processes: [(status, lines from the innermost on)]. The lines of other files are 0."""
+    return [(status, [line if file.endswith("/pages.c") else 0 for _, file, line in stack]) for pid in pids
             for stack, nr, status in pprof_file.stacks(recording.path, pid) for _ in range(nr)]
 
 
