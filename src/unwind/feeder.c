@@ -102,7 +102,7 @@ struct unwind_feeder {
 	size_t nr_used, cap_used;
 	size_t nr_dirty; /* upper limit of dirty images */
 	bool has_new_mappings; /* not yet searched for an interpreter */
-	size_t nr_waiting; /* images whose interpreter must be queried */
+	size_t nr_waiting; /* images whose interpreter must be queried; upper limit */
 	bool has_cut_codes; /* some image may have code objects to read again */
 	size_t next_from; /* index in used where the next look begins, round robin */
 
@@ -473,8 +473,10 @@ static bool update_kernel_entry(struct unwind_feeder *w, struct process *p,
 	if (make_segments(&w->segments, p, w->files, &texts))
 		w->totals.nr_segments_refused++;
 	search_for_interp(w, p, img);
-	if (img->interp.state == IMAGE_INTERP_WAITS)
+	if (img->interp.state == IMAGE_INTERP_WAITS) {
 		mark_awaited(&w->segments, p, &img->interp);
+		w->nr_waiting++;
+	}
 	rc = unwind_process_set(w->tables, &img->key, &img->run, w->segments.items,
 				w->segments.nr, img->interp.number, img->interp.tls_off,
 				img->interp.text_bias);
