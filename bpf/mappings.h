@@ -21,10 +21,10 @@
 /* Set by sampler.c between open and load. */
 const volatile __u32 page_shift = 12; /* of the unit of vm_pgoff */
 
-#define MAPLE_ROOT           2
-#define MAPLE_KIND(entry)    ((entry) >> 3 & 15)
-#define MAPLE_LEAF_64        1 /* a maple_range_64 whose slots are mappings */
-#define MAPLE_ARANGE_64      3 /* any other node is a maple_range_64 */
+#define MAPLE_ROOT        2
+#define MAPLE_KIND(entry) ((entry) >> 3 & 15)
+/* 0 and 1: leaves, whose slots are mappings; all but 3 are a maple_range_64. */
+#define MAPLE_ARANGE_64      3
 #define MAPLE_ADDRESS(entry) ((entry) & ~0xffULL)
 #define MAPLE_MAX_PIVOTS     15
 #define VM_EXEC              4 /* include/linux/mm.h */
@@ -156,10 +156,10 @@ static __always_inline bool lb_search_begin(struct lb_walk *w)
 static __always_inline void lb_maple_down(struct lb_mapping_search *s)
 {
 	__u64 first = bpf_core_field_offset(struct maple_range_64___lb, pivot) / 8;
-	__u64 entry = s->at, last;
+	__u64 entry = s->at, below;
 
 	s->at = 0;
-	s->is_node = MAPLE_KIND(entry) > MAPLE_LEAF_64;
+	s->is_node = MAPLE_KIND(entry) >> 1; /* not a leaf */
 	if (bpf_probe_read_kernel(s->node, sizeof(s->node), (void *)MAPLE_ADDRESS(entry)))
 		return;
 	s->slot = bpf_core_field_offset(struct maple_range_64___lb, slot) / 8;
@@ -171,8 +171,10 @@ static __always_inline void lb_maple_down(struct lb_mapping_search *s)
 	 * position is in memory, because the verifier would follow all its values.
 	 */
 	for (__u64 i = 0; i < MAPLE_MAX_PIVOTS; i++) {
-		last = (s->node[(first + i) % LB_TREE_NODE_WORDS] - 1) >> 12;
-		s->slot -= lb_is_below(last, (s->ip >> 12) - 1); /* all ones: + 1 */
+		below = ((s->node[(first + i) % LB_TREE_NODE_WORDS] - 1) >> 12) -
+			(s->ip >> 12);
+		barrier_var(below); /* clang would make branches of it */
+		s->slot += below >> 63;
 	}
 	s->at = s->node[s->slot % LB_TREE_NODE_WORDS];
 }

@@ -308,8 +308,15 @@ static __always_inline void count(__u32 in_round, struct lb_walk *w, __u64 perio
  */
 static __always_inline __u32 saved_regs(struct task_struct *task, struct lb_regs *regs)
 {
+	struct mm_struct___lb *mm = lb_mm();
 	void *saved;
 
+	/*
+	 * At an exec the new program has no start yet (load_elf_binary() of
+	 * fs/binfmt_elf.c), and the registers are those of the program that has gone.
+	 */
+	if (mm && !BPF_CORE_READ(mm, start_code))
+		return LB_STACK_NO_USER;
 	/*
 	 * bpf_task_pt_regs: 5.15. On older kernels the registers are at the top of the
 	 * stack. On arm64 the kernel's struct has further members after those of lb_regs.
@@ -350,8 +357,7 @@ static __always_inline bool set_leaf(struct lb_stack *s,
 static __always_inline __u32 walk_stack(struct lb_perf_event_ctx *ctx,
 					struct task_struct *task, struct lb_walk *w)
 {
-	struct mm_struct___lb *mm;
-	bool is_64_bit, has_memory = true;
+	bool is_64_bit;
 
 	if (LB_TASK(task, flags) & PF_KTHREAD)
 		return LB_STACK_NO_USER;
@@ -366,27 +372,18 @@ static __always_inline __u32 walk_stack(struct lb_perf_event_ctx *ctx,
 		_Static_assert(sizeof(*regs) <= LB_WINDOW_BYTES, "they fit");
 		if (status != LB_STACK_COMPLETE)
 			return status;
-		/*
-		 * At an exec the new program has no start yet (load_elf_binary() of
-		 * fs/binfmt_elf.c), and the registers are those of the program that has
-		 * gone.
-		 */
-		mm = lb_mm();
-		has_memory = mm;
-		if (mm && !BPF_CORE_READ(mm, start_code))
-			return LB_STACK_NO_USER;
 		if (lb_regs_in_syscall(regs))
 			w->body.kind = LB_BODY_USER_SYSCALL;
 		is_64_bit = set_leaf(&w->stack, regs);
+		/* A task gives up its memory before it ends (exit_mm() of kernel/exit.c). */
+		if (!lb_mm()) {
+			lb_push(w, w->stack.ip);
+			return LB_STACK_FAULT;
+		}
 	}
 	if (!walk_user || !is_64_bit) {
 		lb_push(w, w->stack.ip);
 		return walk_user ? LB_STACK_32_BIT : LB_STACK_LEAF_ONLY;
-	}
-	/* At its exit a task gives up its memory before it ends (exit_mm() of kernel/exit.c). */
-	if (!has_memory) {
-		lb_push(w, w->stack.ip);
-		return LB_STACK_FAULT;
 	}
 	lb_walk_begin(w, task);
 	if (!lb_walk() && lb_is_whole(w->status))

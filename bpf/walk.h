@@ -68,7 +68,7 @@ struct lb_mapping_search {
 	__u64 ip; /* searched for last; 0: none */
 	__u64 at; /* where the search is, in the tree */
 	volatile __u64 slot; /* in the node that was read */
-	bool is_node; /* of a maple tree, not a mapping */
+	__u8 is_node; /* nonzero: of a maple tree, not a mapping */
 	struct lb_unwind_segment found; /* last one; no flags */
 	struct lb_unwind_file_key file;
 	struct lb_unwind_file tables; /* of the file */
