@@ -47,12 +47,15 @@ struct {
 
 /*
  * Cache of recent rules, so that most frames read neither their page nor its rows nor
- * the array of rules. The key is hashed to 64 bits, one to one, and its low bits are the
- * index, so a hit is exact. The tag is the hash XOR the rule. So if another CPU writes an
- * entry meanwhile, and the two words that were read do not belong together, they give
- * another hash.
+ * the array of rules. The key is hashed to 64 bits, one to one, so a hit is exact. The
+ * tag is the hash XOR the rule. So if another CPU writes an entry meanwhile, and the two
+ * words that were read do not belong together, they give another hash.
+ *
+ * Rules of one page of text are in one 4 KiB page of the cache: where the TLB is cold,
+ * too, each of these costs more than a cache line, above all in virtual machines.
  */
 #define RULES_AT_HAND 16384
+#define RULES_A_PLACE 256 /* 4 KiB */
 struct rule_at_hand {
 	__u64 tag;
 	__u64 rule; /* struct lb_unwind_rule */
@@ -60,6 +63,7 @@ struct rule_at_hand {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE); /* so that it begins at a page */
 	__uint(max_entries, RULES_AT_HAND);
 	__type(key, __u32);
 	__type(value, struct rule_at_hand);
@@ -312,7 +316,9 @@ static __always_inline __u32 lb_rule_of_page(struct lb_walk *w, __u32 nr, __u32 
 {
 	__u64 what = (__u64)w->pages_generation << 33 | (__u64)nr << 16 | low;
 	__u64 hash = lb_mix(hash_seed, what);
-	__u32 place = hash & (RULES_AT_HAND - 1), status;
+	__u32 place = (lb_mix(hash_seed, nr) * RULES_A_PLACE & (RULES_AT_HAND - 1)) |
+		      (hash & (RULES_A_PLACE - 1));
+	__u32 status;
 	volatile struct rule_at_hand *at_hand =
 		bpf_map_lookup_elem(&rules_at_hand, &place);
 

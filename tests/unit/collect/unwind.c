@@ -477,8 +477,41 @@ static void rows_lead_to_the_outermost_frame(void **state)
 	sampler_totals(f->sampler, &totals);
 	assert_true(totals.ctr.n[LB_CTR_USER_FRAMES] >= 4 * f->seen.nr_samples);
 	print_message("%u instructions verified\n", sampler_verified_insns(f->sampler));
-	/* clang 14: 10,477 */
+	/* clang 14: 10,487 */
 	assert_true(sampler_verified_insns(f->sampler) < 12000);
+}
+
+/* Marks the page as unused, and samples. Return: whether a walk has read the page. */
+static bool page_is_read(struct fixture *f)
+{
+	const uint32_t index = PAGE;
+	struct lb_unwind_page page;
+
+	assert_int_equal(lookup(f->maps.pages_fd, &index, &page), 0);
+	page.used = 0;
+	assert_int_equal(kmap_update(f->maps.pages_fd, &index, &page), 0);
+	look(f);
+	assert_int_equal(lookup(f->maps.pages_fd, &index, &page), 0);
+	return page.used;
+}
+
+/* A page is read once in each generation of pages; then the cache has its rules. */
+static void a_cached_rule_does_not_read_its_page(void **state)
+{
+	struct fixture *f = *state;
+	bool is_cached = false;
+
+	start(f, by_reg_top, NULL, 0);
+	write_tables(f);
+	write_process(f, 99, 0, 0, 0);
+	look(f);
+	/* In one of 256 generations both rules have the same place in the cache. */
+	for (int i = 0; i < 4 && !is_cached; i++) {
+		++*f->maps.pages_generation;
+		assert_true(page_is_read(f));
+		is_cached = !page_is_read(f);
+	}
+	assert_true(is_cached);
 }
 
 /* Requests are at least LB_REQUEST_PAUSE_NS apart. */
@@ -1417,6 +1450,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(rows_lead_to_the_outermost_frame, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(a_cached_rule_does_not_read_its_page,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_unknown_process_is_asked_for, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(what_is_missing_is_asked_for, set_up,
