@@ -114,8 +114,31 @@ struct task_struct___mappings {
 	struct mm_struct___lb *mm;
 } __attribute__((preserve_access_index));
 
-#define LB_HAS_MAPLE_TREE() bpf_core_field_exists(struct mm_struct___lb, mm_mt)
-#define LB_HAS_RB_TREE()    bpf_core_field_exists(struct mm_struct___lb, mm_rb)
+#define LB_HAS(type, field) bpf_core_field_exists(struct type, field)
+#define LB_HAS_MAPLE_TREE()                                                   \
+	(LB_HAS(mm_struct___lb, mm_mt) && LB_HAS(maple_tree___lb, ma_root) && \
+	 LB_HAS(maple_range_64___lb, slot) && LB_HAS(maple_arange_64___lb, slot))
+#define LB_HAS_RB_TREE() \
+	(LB_HAS(mm_struct___lb, mm_rb) && LB_HAS(vm_area_struct___lb, vm_rb))
+
+/*
+ * Are the kernel's types as described here? A later kernel may have others; without this
+ * question it would refuse the program.
+ */
+static __always_inline bool lb_can_search(void)
+{
+	return (LB_HAS_MAPLE_TREE() || LB_HAS_RB_TREE()) &&
+	       LB_HAS(vm_area_struct___lb, vm_start) &&
+	       LB_HAS(vm_area_struct___lb, vm_end) &&
+	       LB_HAS(vm_area_struct___lb, vm_mm) &&
+	       LB_HAS(vm_area_struct___lb, vm_flags) &&
+	       LB_HAS(vm_area_struct___lb, vm_pgoff) &&
+	       LB_HAS(vm_area_struct___lb, vm_file) && LB_HAS(file___lb, f_inode) &&
+	       LB_HAS(file___lb, f_mode) && LB_HAS(file___lb, f_path) &&
+	       LB_HAS(path___lb, dentry) && LB_HAS(dentry___lb, d_inode) &&
+	       LB_HAS(inode___lb, i_ino) && LB_HAS(inode___lb, i_sb) &&
+	       LB_HAS(inode___lb, i_size) && LB_HAS(super_block___lb, s_dev);
+}
 
 static __always_inline struct mm_struct___lb *lb_mm(void)
 {
@@ -134,7 +157,7 @@ static __always_inline bool lb_search_begin(struct lb_walk *w)
 	struct lb_mapping_search *s = &w->search;
 	struct mm_struct___lb *mm;
 
-	if (s->missed == s->ip)
+	if (!lb_can_search() || s->missed == s->ip)
 		return false;
 	mm = lb_mm();
 	if (!mm)
@@ -143,10 +166,8 @@ static __always_inline bool lb_search_begin(struct lb_walk *w)
 	if (LB_HAS_MAPLE_TREE()) {
 		s->at = (__u64)BPF_CORE_READ(mm, mm_mt.ma_root);
 		s->is_node = s->at & MAPLE_ROOT;
-	} else if (LB_HAS_RB_TREE()) {
-		s->at = (__u64)BPF_CORE_READ(mm, mm_rb.rb_node);
 	} else {
-		return false;
+		s->at = (__u64)BPF_CORE_READ(mm, mm_rb.rb_node);
 	}
 	w->mode = LB_WALK_SEARCH;
 	return true;
@@ -206,6 +227,8 @@ static __always_inline __s64 lb_mtime_ns(struct inode___lb *inode)
 	if (bpf_core_field_exists(newer->__i_mtime))
 		return BPF_CORE_READ(newer, __i_mtime.tv_sec) * 1000000000 +
 		       BPF_CORE_READ(newer, __i_mtime.tv_nsec);
+	if (!bpf_core_field_exists(inode->i_mtime))
+		return -1;
 	return BPF_CORE_READ(inode, i_mtime.tv_sec) * 1000000000 +
 	       BPF_CORE_READ(inode, i_mtime.tv_nsec);
 }
@@ -220,7 +243,7 @@ __noinline int lb_find_tables(__u64 address)
 	struct lb_walk *w = lb_walk_here();
 	struct lb_unwind_file *tables;
 
-	if (!w)
+	if (!w || !lb_can_search())
 		return 0;
 	w->search.file.inode = BPF_CORE_READ(inode, i_ino);
 	w->search.file.dev = BPF_CORE_READ(inode, i_sb, s_dev);
@@ -280,7 +303,7 @@ __noinline int lb_search_step(void)
 	struct vm_area_struct___lb *vma = NULL;
 	struct lb_mapping_search *s;
 
-	if (!w)
+	if (!w || !lb_can_search())
 		return 1;
 	s = &w->search;
 	if (LB_HAS_MAPLE_TREE()) {

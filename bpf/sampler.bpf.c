@@ -315,7 +315,7 @@ static __always_inline __u32 saved_regs(struct task_struct *task, struct lb_regs
 	 * At an exec the new program has no start yet (load_elf_binary() of
 	 * fs/binfmt_elf.c), and the registers are those of the program that has gone.
 	 */
-	if (mm && !BPF_CORE_READ(mm, start_code))
+	if (mm && LB_HAS(mm_struct___lb, start_code) && !BPF_CORE_READ(mm, start_code))
 		return LB_STACK_NO_USER;
 	/*
 	 * bpf_task_pt_regs: 5.15. On older kernels the registers are at the top of the
