@@ -229,11 +229,17 @@ static void add_frame(struct libdw_answer *a, struct frame frame, struct place p
 	a->frames[a->nr++] = frame;
 }
 
+/* Functions and calls around an address, the outermost first. */
+struct scopes {
+	Dwarf_Die *items; /* heap */
+	size_t nr, cap;
+};
+
 /*
- * Finds the innermost call or function that holds @vaddr, in the children of @die. The
- * first function that holds it is taken.
+ * Adds the functions and calls below @die that hold @vaddr. The first function that
+ * holds it is taken.
  */
-static bool find_below(Dwarf_Die *die, uint64_t vaddr, Dwarf_Die *ret)
+static bool find_below(Dwarf_Die *die, uint64_t vaddr, struct scopes *ret)
 {
 	Dwarf_Die child;
 
@@ -244,7 +250,10 @@ static bool find_below(Dwarf_Die *die, uint64_t vaddr, Dwarf_Die *ret)
 
 		if ((tag == DW_TAG_inlined_subroutine || tag == DW_TAG_subprogram) &&
 		    dwarf_haspc(&child, vaddr) > 0) {
-			*ret = child;
+			if (vec_grow(&ret->items, &ret->cap, ret->nr + 1,
+				     sizeof(*ret->items), 0))
+				abort();
+			ret->items[ret->nr++] = child;
 			find_below(&child, vaddr, ret);
 			return true;
 		}
@@ -255,39 +264,27 @@ static bool find_below(Dwarf_Die *die, uint64_t vaddr, Dwarf_Die *ret)
 }
 
 /*
- * dwarf_getscopes() enters neither namespaces (Rust) nor classes (lambdas), and leaks
- * its answer if that is only the unit (elfutils 0.188).
+ * Not by dwarf_getscopes(), which enters neither namespaces nor enumerations (Rust), nor
+ * classes (lambdas).
  *
- * Return: the scopes around @vaddr, innermost first (heap), and their number.
+ * @place  of the innermost frame
  */
-static int scopes_at(struct libdw_unit *u, uint64_t vaddr, Dwarf_Die **ret)
-{
-	Dwarf_Die innermost;
-
-	return find_below(&u->dies, vaddr, &innermost)
-		       ? dwarf_getscopes_die(&innermost, ret)
-		       : 0;
-}
-
-/* @place  of the innermost frame */
 static void find_chain(struct libdw_file *f, struct libdw_unit *u, uint64_t vaddr,
 		       struct place place, struct libdw_answer *ret)
 {
-	Dwarf_Die *scopes = NULL;
-	int nr = scopes_at(u, vaddr, &scopes);
+	struct scopes scopes = {0};
 
-	for (int i = 0; i < nr && ret->nr < LIBDW_MAX_FRAMES; i++) {
-		int tag = dwarf_tag(&scopes[i]);
+	find_below(&u->dies, vaddr, &scopes);
+	for (size_t i = scopes.nr; i-- && ret->nr < LIBDW_MAX_FRAMES;) {
+		Dwarf_Die *die = &scopes.items[i];
 
-		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
-			continue;
-		add_frame(ret, function_of(&scopes[i]), place);
-		if (tag == DW_TAG_subprogram)
+		add_frame(ret, function_of(die), place);
+		if (dwarf_tag(die) == DW_TAG_subprogram)
 			break;
-		place.file = file_of(f, u, number_of(&scopes[i], DW_AT_call_file));
-		place.line = number_of(&scopes[i], DW_AT_call_line);
+		place.file = file_of(f, u, number_of(die, DW_AT_call_file));
+		place.line = number_of(die, DW_AT_call_line);
 	}
-	free(scopes);
+	free(scopes.items);
 }
 
 static struct place place_of(struct libdw_file *f, struct libdw_unit *u, Dwarf_Line *row)

@@ -12,8 +12,8 @@
  *     directory; and "a/../b" is "b". lib/libdw.c adds it; path_clean() is on both.
  *   - libdw finds the unit of an address by .debug_aranges, which Go and clang do not
  *     write, so lib/libdw.c selects the unit by the ranges of all units.
- *   - dwarf_getscopes() enters neither namespaces (Rust) nor classes (lambdas), so
- *     lib/libdw.c walks over libdw's DIEs.
+ *   - dwarf_getscopes() enters neither namespaces nor enumerations (Rust), nor classes
+ *     (lambdas), so lib/libdw.c walks over libdw's DIEs.
  *   - We qualify names of functions that have no linkage name, and leave out the
  *     middle of chains deeper than FRAMES_MAX_INLINE.
  *   - elfutils before 0.189 finds no units in files that zstd compressed.
