@@ -180,15 +180,6 @@ static uint32_t kern_frames_limit(void)
 	return limit && limit < LB_MAX_KERN_FRAMES ? (uint32_t)limit : LB_MAX_KERN_FRAMES;
 }
 
-static uint32_t page_shift(void)
-{
-	uint32_t shift = 0;
-
-	while (1L << shift < sysconf(_SC_PAGESIZE))
-		shift++;
-	return shift;
-}
-
 static void set_rodata(struct sampler *s)
 {
 	uint64_t seed = 0;
@@ -207,7 +198,8 @@ static void set_rodata(struct sampler *s)
 	s->skel->rodata->kern_frames_limit = kern_frames_limit();
 	s->skel->rodata->walk_user = s->config.walk_user;
 	s->skel->rodata->max_frames = s->config.max_frames;
-	s->skel->rodata->page_shift = page_shift();
+	s->skel->rodata->page_shift =
+		(uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
 }
 
 static void init_source(struct sampler *s)
