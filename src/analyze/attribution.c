@@ -56,6 +56,8 @@ struct location_sites {
 	uint32_t code; /* into work.codes; the last item stands for no mapping */
 	/* into work.names: stands for an unknown function of this object */
 	uint32_t name;
+	/* into work.functions: the same; PROFILE_NONE: the location has sites */
+	uint32_t function;
 };
 
 /* Flags of a file. */
@@ -191,11 +193,18 @@ static int fill_places(struct work *w)
 							 : l->mapping;
 		place->first_site = l->first_line;
 		place->nr_sites = l->nr_lines;
+		place->function = PROFILE_NONE;
 		object = w->codes[place->code].object;
 		place->name =
 			tally_number(&w->names, tally_key(nameless), tally_key(object));
 		if (place->name == PROFILE_NONE)
 			return -ENOMEM;
+		if (!l->nr_lines) {
+			place->function = tally_number(&w->functions, place->name,
+						       tally_key(nameless));
+			if (place->function == PROFILE_NONE)
+				return -ENOMEM;
+		}
 		for (uint32_t k = 0; k < l->nr_lines; k++)
 			if (fill_site(w, place, l->first_line + k))
 				return -ENOMEM;
@@ -896,6 +905,7 @@ struct findings {
 	uint32_t callee; /* same, without interpreter frames; PROFILE_NONE: none yet */
 	uint32_t function; /* innermost that may be charged */
 	uint32_t any_function; /* innermost of all */
+	bool has_name; /* one of the functions has one */
 	/* called by the charged line; PROFILE_NONE: the line itself */
 	uint32_t charged_callee;
 	bool has_line; /* of a frame that may be charged, maybe not under CHARGE_MINE */
@@ -981,8 +991,10 @@ static void visit(struct work *w, struct findings *f, const struct site *site,
 
 	if (site->function != PROFILE_NONE) {
 		tally_add_total(&w->functions.items[site->function], sample, weight);
-		if (f->undescribed == PROFILE_NONE)
+		if (f->undescribed == PROFILE_NONE) {
+			f->has_name = true;
 			name_innermost(f, site->function, code->may_charge && !calls_all);
+		}
 	}
 	if (!line_counts(site->use, is_leaf, true))
 		return;
@@ -1017,6 +1029,19 @@ static void look_ahead(const struct work *w, const uint32_t *locations, uint32_t
 	}
 }
 
+/* Code without a name is a function of its own: its caller has not spent its time. */
+static void visit_nameless(struct work *w, struct findings *f,
+			   const struct location_sites *place,
+			   const struct mapping_code *code, const struct stack_walk *walk)
+{
+	if (f->undescribed == PROFILE_NONE) {
+		tally_add_total(&w->functions.items[place->function], walk->number,
+				walk->weight);
+		name_innermost(f, place->function, code->may_charge);
+	}
+	pass(code, f, place->name);
+}
+
 static struct findings walk_stack(struct work *w, const struct stack_walk *walk)
 {
 	const uint32_t *locations = profile_stack(w->p, walk->s);
@@ -1046,7 +1071,7 @@ static struct findings walk_stack(struct work *w, const struct stack_walk *walk)
 			pass(code, &f, site->name);
 		}
 		if (!place->nr_sites)
-			pass(code, &f, place->name);
+			visit_nameless(w, &f, place, code, walk);
 	}
 	return f;
 }
@@ -1185,9 +1210,7 @@ static int charge_sample(struct work *w, struct attribution *a, uint32_t index,
 	}
 	if (f.undescribed != PROFILE_NONE)
 		weight_add(&a->jit_unknown, weight);
-	weight_add(f.is_unknown || f.any_function == PROFILE_NONE ? &a->unknown
-								  : &a->function_only,
-		   weight);
+	weight_add(f.is_unknown || !f.has_name ? &a->unknown : &a->function_only, weight);
 	if (w->options.charge == CHARGE_MINE && (f.has_line || last_may_charge(&f, s))) {
 		weight_add(&a->not_mine, weight);
 		return 0;

@@ -97,12 +97,12 @@ struct attribution_file {
 };
 
 /*
- * By (name, file, object). Self needs no line: it is that of the innermost named
- * function that may be charged (of the kernel or an interpreter only if there is no
- * other). JIT code that nothing describes is a function of its own for each program,
- * "code of a JIT, not described (node)". So the self of all functions adds up to
- * with_line + function_only + these. With CHARGE_MINE, it goes to the charged line's
- * function, if any.
+ * By (name, file, object). Self needs no line: it is that of the innermost function that
+ * may be charged (of the kernel or an interpreter only if there is no other). The code
+ * without a name of an object is a function "", and JIT code that nothing describes is
+ * one for each program, "code of a JIT, not described (node)". So the self of all
+ * functions adds up to the samples that have a stack. With CHARGE_MINE, it goes to the
+ * charged line's function, if any.
  */
 struct attribution_function {
 	const char *name, *file;
