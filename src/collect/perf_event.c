@@ -62,6 +62,7 @@ int perf_event_open_tasks(int cpu, uint32_t watermark_bytes)
 		.comm = 1,
 		.comm_exec = 1,
 		.task = 1,
+		.ksymbol = 1,
 		.build_id = 1,
 		.watermark = 1,
 		.wakeup_watermark = watermark_bytes,

@@ -64,6 +64,14 @@ struct mmap2_record {
 	char path[];
 };
 
+struct ksymbol_record {
+	struct perf_event_header header;
+	uint64_t addr;
+	uint32_t len;
+	uint16_t ksym_type, flags;
+	char name[];
+};
+
 struct lost_record {
 	struct perf_event_header header;
 	uint64_t id, lost;
@@ -118,7 +126,7 @@ static int decode_mmap2(const struct mmap2_record *r, uint32_t size,
 	ret->end = r->addr + r->len;
 	ret->file_off = r->pgoff;
 	ret->prot = r->prot;
-	ret->path = r->path;
+	ret->name = r->path;
 	if (r->header.misc & MISC_MMAP_BUILD_ID) {
 		if (r->build_id_size > sizeof(r->build_id))
 			return -EBADMSG;
@@ -129,6 +137,25 @@ static int decode_mmap2(const struct mmap2_record *r, uint32_t size,
 		ret->minor = r->minor;
 		ret->inode = r->inode;
 	}
+	return 1;
+}
+
+static int decode_ksymbol(const struct ksymbol_record *r, uint32_t size,
+			  struct task_event *ret)
+{
+	size_t room;
+
+	if (size < sizeof(*r) + sizeof(struct sample_id) + 1)
+		return -EBADMSG;
+	room = size - sizeof(*r) - sizeof(struct sample_id);
+	if (!memchr(r->name, '\0', room) || r->addr + r->len < r->addr)
+		return -EBADMSG;
+	ret->kind = r->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER
+			    ? TASK_EVENT_KERNEL_CODE_END
+			    : TASK_EVENT_KERNEL_CODE;
+	ret->start = r->addr;
+	ret->end = r->addr + r->len;
+	ret->name = r->name;
 	return 1;
 }
 
@@ -153,6 +180,9 @@ int task_record_decode(const void *record, uint32_t size, struct task_event *ret
 		break;
 	case PERF_RECORD_MMAP2:
 		rc = decode_mmap2(record, size, &ev);
+		break;
+	case PERF_RECORD_KSYMBOL:
+		rc = decode_ksymbol(record, size, &ev);
 		break;
 	case PERF_RECORD_LOST:
 		if (size < sizeof(struct lost_record))
@@ -183,10 +213,10 @@ struct cpu_ring {
 	struct perf_event_mmap_page *page; /* followed by the data */
 };
 
-/* A decoded event, and the offset of its path in task_ring.paths. */
+/* A decoded event, and the offset of its name in task_ring.names. */
 struct pending {
 	struct task_event ev;
-	size_t path_at; /* SIZE_MAX: no path */
+	size_t name_at; /* SIZE_MAX: no name */
 	size_t seq; /* keeps the order of events with equal times */
 };
 
@@ -201,8 +231,8 @@ struct task_ring {
 
 	struct pending *pending;
 	size_t nr_pending, cap_pending;
-	char *paths;
-	size_t nr_paths, cap_paths;
+	char *names;
+	size_t nr_names, cap_names;
 };
 
 static void ring_close(const struct task_ring *r, const struct cpu_ring *ring)
@@ -290,7 +320,7 @@ void task_ring_free(struct task_ring *r)
 	free(r->rings);
 	free(r->record);
 	free(r->pending);
-	free(r->paths);
+	free(r->names);
 	free(r);
 }
 
@@ -355,18 +385,18 @@ uint64_t task_ring_bytes(const struct task_ring *r)
 static int keep(struct task_ring *r, const struct task_event *ev)
 {
 	struct pending *p;
-	size_t len = ev->path ? strlen(ev->path) + 1 : 0;
+	size_t len = ev->name ? strlen(ev->name) + 1 : 0;
 
 	if (vec_grow(&r->pending, &r->cap_pending, r->nr_pending + 1, sizeof(*r->pending),
 		     0) ||
-	    vec_grow(&r->paths, &r->cap_paths, r->nr_paths + len, 1, 0))
+	    vec_grow(&r->names, &r->cap_names, r->nr_names + len, 1, 0))
 		return -ENOMEM;
 	p = &r->pending[r->nr_pending];
-	*p = (struct pending){.ev = *ev, .path_at = SIZE_MAX, .seq = r->nr_pending};
+	*p = (struct pending){.ev = *ev, .name_at = SIZE_MAX, .seq = r->nr_pending};
 	if (len) {
-		memcpy(r->paths + r->nr_paths, ev->path, len);
-		p->path_at = r->nr_paths;
-		r->nr_paths += len;
+		memcpy(r->names + r->nr_names, ev->name, len);
+		p->name_at = r->nr_names;
+		r->nr_names += len;
 	}
 	r->nr_pending++;
 	return 0;
@@ -431,11 +461,11 @@ void task_ring_read(struct task_ring *r,
 	for (size_t i = 0; i < r->nr_pending; i++) {
 		struct pending *p = &r->pending[i];
 
-		p->ev.path = p->path_at == SIZE_MAX ? NULL : r->paths + p->path_at;
+		p->ev.name = p->name_at == SIZE_MAX ? NULL : r->names + p->name_at;
 		handler(ctx, &p->ev);
 	}
 	r->nr_pending = 0;
-	r->nr_paths = 0;
+	r->nr_names = 0;
 	if (r->has_missed) {
 		const struct task_event lost = {.kind = TASK_EVENT_LOST,
 						.time_ns = horizon_ns};

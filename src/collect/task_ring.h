@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads fork, exec, exit and executable mappings of the whole machine from perf events. */
+/*
+ * Reads fork, exec, exit and executable mappings of the whole machine, and what code the
+ * kernel generates, from perf events.
+ */
 #ifndef LB_COLLECT_TASK_RING_H
 #define LB_COLLECT_TASK_RING_H
 

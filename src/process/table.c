@@ -259,14 +259,14 @@ static void apply_mmap(struct process_table *t, const struct task_event *ev)
 		.from_ns = ev->time_ns,
 	};
 
-	if (!(ev->prot & PROT_EXEC) || !ev->path || ev->build_id_len > sizeof(m.build_id))
+	if (!(ev->prot & PROT_EXEC) || !ev->name || ev->build_id_len > sizeof(m.build_id))
 		return;
 	if (!img && !t->restricted)
 		img = image_new(t, ev->pid, ev->time_ns);
 	if (!img)
 		return;
 	memcpy(m.build_id, ev->build_id, ev->build_id_len);
-	mapping_set_path(&m, t->pool, ev->path);
+	mapping_set_path(&m, t->pool, ev->name);
 	if (ev->time_ns > img->read_ns || is_known_mapping(img, &m))
 		image_add_mapping(t, img, &m);
 }
@@ -292,6 +292,9 @@ void process_table_event(struct process_table *t, const struct task_event *ev)
 	case TASK_EVENT_LOST:
 		t->nr_lost_events += ev->nr_lost;
 		t->lost_seq++;
+		break;
+	case TASK_EVENT_KERNEL_CODE:
+	case TASK_EVENT_KERNEL_CODE_END:
 		break;
 	}
 }

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/match.h"
 #include "base/path.h"
+#include "collect/bpf_programs.h"
 #include "collect/filter.h"
 #include "collect/kernel_quirks.h"
 #include "collect/tick_cost.h"
@@ -250,6 +251,25 @@ static int open_processes(struct intake *in, struct strpool *names, struct error
 	return process_table_new(&config, names, &in->processes, err);
 }
 
+static void on_kernel_code(void *ctx, const struct task_event *ev)
+{
+	kernel_code_event(&((struct intake *)ctx)->kernel_code, ev);
+}
+
+static void list_kernel_code(struct intake *in)
+{
+	int rc;
+
+	if (!in->kernel_code.must_list)
+		return;
+	rc = bpf_programs_list(on_kernel_code, in);
+	if (rc)
+		log_debug("BPF programs cannot be listed (%s): those that are loaded "
+			  "already have no names, skipping",
+			  strerror(-rc));
+	kernel_code_is_listed(&in->kernel_code);
+}
+
 int intake_init(struct intake *in, const struct sampling *config, struct strpool *names,
 		struct error *err)
 {
@@ -270,6 +290,9 @@ int intake_init(struct intake *in, const struct sampling *config, struct strpool
 		rc = open_processes(in, names, err);
 	if (!rc)
 		rc = task_ring_new(&in->tasks, err);
+	/* Events are recorded since, so no code that comes later is missed. */
+	in->kernel_code.must_list = true;
+	list_kernel_code(in);
 	return rc ? rc : open_watches(in, err);
 }
 
@@ -291,6 +314,7 @@ void intake_deinit(struct intake *in)
 	sampler_free(in->sampler);
 	task_ring_free(in->tasks);
 	process_table_free(in->processes);
+	kernel_code_deinit(&in->kernel_code);
 	launch_free(in->launch);
 	stack_table_clear(&in->rows);
 	free(in->target_starts);
@@ -308,6 +332,7 @@ static void on_task_event(void *ctx, const struct task_event *ev)
 	if (ev->kind == TASK_EVENT_FORK || ev->kind == TASK_EVENT_EXEC)
 		jit_watch_apply(in->jit, ev->time_ns);
 	process_table_event(in->processes, ev);
+	kernel_code_event(&in->kernel_code, ev);
 	if (ev->kind == TASK_EVENT_FORK)
 		unwind_feeder_forked(in->unwind,
 				     process_table_newest(in->processes, ev->ppid),
@@ -378,19 +403,34 @@ static uint64_t epoch_of(const struct intake *in, const struct process *p,
 	return epoch;
 }
 
+static bool runs_kernel_code(const struct intake *in, const struct sample *sample)
+{
+	const struct kernel_function *f;
+
+	for (uint32_t i = 0; i < sample->nr_kern; i++)
+		if (kernel_code_find(&in->kernel_code, sample->kern_ips[i], 0, UINT64_MAX,
+				     &f) != KERNEL_CODE_NONE)
+			return true;
+	return false;
+}
+
 static void on_sample(void *ctx, const struct sample *sample)
 {
 	struct intake *in = ctx;
 	struct lb_image id = {sample->start_boottime_ns, sample->tgid, sample->exec_id};
 	struct process *p =
 		process_table_find(in->processes, &id, sample->first_ns, sample->last_ns);
+	uint64_t epoch = epoch_of(in, p, sample->code_gen);
 
+	/* The same for what the kernel generated. */
+	if (runs_kernel_code(in, sample))
+		epoch = hash_u64(epoch, in->kernel_code.nr_changes);
 	if (in->config->dump == DUMP_SAMPLES)
 		dump_sample(sample, stderr);
 	stack_table_add(
 		&in->rows, sample, p,
 		process_table_cgroup(in->processes, sample->cgroup_id, sample->last_ns),
-		epoch_of(in, p, sample->code_gen));
+		epoch);
 }
 
 double intake_elapsed_s(const struct intake *in)
@@ -503,6 +543,7 @@ int intake_drain(struct intake *in, uint64_t window_end_ns, struct error *err)
 	adapt_rate(in);
 	/* Code may have been freed since intake_look(), before the samples were read. */
 	read_events(in);
+	list_kernel_code(in); /* if events were lost */
 	process_table_refresh(in->processes, clock_now_ns());
 	process_table_expire(in->processes, begin_ns);
 	jit_watch_drain(in->jit);

@@ -14,6 +14,7 @@
 #include "collect/sampler.h"
 #include "collect/task_ring.h"
 #include "launch/launch.h"
+#include "process/kernel_code.h"
 #include "process/table.h"
 #include "record/sample_rate.h"
 #include "record/sampling.h"
@@ -30,6 +31,7 @@ struct intake {
 	struct worker *worker; /* decoder for requests of the kernel side */
 	struct worker *reader; /* reads targets' memory */
 	struct process_table *processes;
+	struct kernel_code kernel_code;
 	struct sampler *sampler;
 	struct target *target;
 	struct task_ring *tasks;

@@ -54,14 +54,15 @@ void naming_deinit(struct naming *n)
 	strpool_free(n->names);
 }
 
-static int symbolizer_begin(struct naming *n, struct process_table *processes,
-			    struct error *err)
+static int symbolizer_begin(struct naming *n, struct intake *in, struct error *err)
 {
 	struct symbolizer_config config = {.kallsyms_path = "/proc/kallsyms",
+					   .modules_path = "/proc/modules",
+					   .kernel_code = &in->kernel_code,
 					   .debug_dir = "/usr/lib/debug",
 					   .max_addresses = n->config->limits.addresses};
 
-	return symbolizer_new(&config, n->names, n->worker, processes, &n->symbolizer,
+	return symbolizer_new(&config, n->names, n->worker, in->processes, &n->symbolizer,
 			      err);
 }
 
@@ -85,7 +86,7 @@ int naming_begin_profile(struct naming *n, struct error *err)
 
 int naming_begin(struct naming *n, struct intake *in, struct error *err)
 {
-	int rc = symbolizer_begin(n, in->processes, err);
+	int rc = symbolizer_begin(n, in, err);
 
 	n->measure = &in->config->source->values[0];
 	return rc ? rc : naming_begin_profile(n, err);
@@ -151,7 +152,7 @@ static int renew(struct naming *n, struct intake *in, uint64_t named_ns,
 	process_table_set_pool(in->processes, names);
 	strpool_free(n->names);
 	n->names = names;
-	return symbolizer_begin(n, in->processes, err);
+	return symbolizer_begin(n, in, err);
 }
 
 static struct naming_size size_of(const struct intake *in)
@@ -188,6 +189,7 @@ int naming_renew(struct naming *n, struct intake *in, uint64_t named_ns,
 	int rc;
 
 	process_table_trim(in->processes, named_ns);
+	kernel_code_forget(&in->kernel_code, named_ns);
 	unwind_feeder_forget_files(in->unwind);
 	before = size_of(in);
 	if (!is_to_be_renewed(n, &before))

@@ -507,7 +507,8 @@ static size_t want(const struct profile_builder *f, const struct row *row,
 
 	for (size_t i = 0; i < stack->nr_kern; i++)
 		ids[nr++] = symbolizer_want_kernel(f->symbolizer, kern[i],
-						   i ? FRAME_RETURN : FRAME_LEAF);
+						   i ? FRAME_RETURN : FRAME_LEAF,
+						   row->first_ns, row->last_ns);
 	for (size_t i = 0; i < stack->nr_user; i++) {
 		bool is_return = i ? i != first_byte : stack->user_leaf_is_return;
 

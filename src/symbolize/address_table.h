@@ -41,7 +41,7 @@ struct entry {
 	struct resolved resolved;
 	uint64_t lookup; /* FILE, VDSO: file offset; INTERP: the frame as sampled; else
 			  * run-time address. Of a return address: 1 less */
-	uint64_t first_ns, last_ns; /* JIT; else 0 */
+	uint64_t first_ns, last_ns; /* JIT, generated code of the kernel; else 0 */
 	uint32_t source;
 	bool is_return;
 	bool wants_code; /* the code of its function is requested */

@@ -8,6 +8,11 @@
  *
  * There are 120,000 to 250,000 lines. So the text is kept as read, only an array of
  * offsets in it is sorted, and only names that are looked up are interned.
+ *
+ * Lines of /proc/modules (kernel/module/procfs.c, m_show()): a module, all its memory,
+ * and where its code begins, which is first in the memory or has a memory of its own:
+ *
+ *   nf_tables 372736 110 nft_ct,nft_log, Live 0xffffffffc0a4e000 (E)
  */
 #include "symbolize/kallsyms.h"
 
@@ -15,6 +20,7 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "base/match.h"
 #include "base/search.h"
 #include "base/vec.h"
 
@@ -22,6 +28,9 @@
 #define MAX_SYMBOLS   (8u << 20)
 #define MAX_FUNCTION  (1u << 20) /* code farther above a symbol does not belong to it */
 #define KERNEL_OFFSET UINT32_MAX
+#define MAX_MODULES   65536
+/* Instructions that ftrace and kprobes copy are in pages, with a symbol for each. */
+#define COPIED_BYTES 4096
 
 struct symbol_place {
 	uint64_t ip;
@@ -29,7 +38,15 @@ struct symbol_place {
 	uint32_t module; /* offset in the text; KERNEL_OFFSET: vmlinux */
 };
 
+struct module_place {
+	const char *name; /* in modules_text */
+	uint64_t start, end;
+};
+
 struct kallsyms {
+	char *modules_text;
+	struct module_place *modules;
+	size_t nr_modules, cap_modules;
 	char *text; /* names end in NUL after parsing */
 	struct symbol_place *places; /* ascending, one per address */
 	size_t nr, cap;
@@ -119,6 +136,44 @@ static int parse(struct kallsyms *k, size_t len)
 	return 0;
 }
 
+/* Adds the module of one line, which ends in NUL. */
+static int take_module(struct kallsyms *k, char *line)
+{
+	char *rest = line, *name = strsep(&rest, " "), *at;
+	struct module_place place = {.name = name};
+	uint64_t bytes;
+
+	if (!rest)
+		return 0;
+	bytes = strtoull(rest, NULL, 10);
+	at = strstr(rest, " 0x");
+	if (!at)
+		return 0;
+	place.start = strtoull(at + 1, NULL, 16);
+	if (__builtin_add_overflow(place.start, bytes, &place.end))
+		return 0;
+	if (vec_grow(&k->modules, &k->cap_modules, k->nr_modules + 1, sizeof(place),
+		     MAX_MODULES))
+		return -ENOMEM;
+	k->modules[k->nr_modules++] = place;
+	return 0;
+}
+
+/* Without the file (a kernel without modules), no module is known. */
+static int read_modules(struct kallsyms *k, const char *path)
+{
+	char *rest, *line;
+	size_t len;
+	int err = io_read_file(path, MAX_BYTES, &k->modules_text, &len);
+
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	rest = k->modules_text;
+	while (!err && (line = strsep(&rest, "\n")))
+		err = take_module(k, line);
+	return err;
+}
+
 static bool all_hidden(const struct kallsyms *k)
 {
 	for (size_t i = 0; i < k->nr; i++)
@@ -138,7 +193,8 @@ static void keep_best_names(struct kallsyms *k)
 	k->nr = kept;
 }
 
-int kallsyms_load(const char *path, struct strpool *pool, struct kallsyms **ret)
+int kallsyms_load(const char *path, const char *modules_path, struct strpool *pool,
+		  struct kallsyms **ret)
 {
 	_cleanup_(kallsyms_freep) struct kallsyms *k = calloc(1, sizeof(*k));
 	size_t len;
@@ -150,6 +206,8 @@ int kallsyms_load(const char *path, struct strpool *pool, struct kallsyms **ret)
 	err = io_read_file(path, MAX_BYTES, &k->text, &len);
 	if (!err)
 		err = parse(k, len);
+	if (!err)
+		err = read_modules(k, modules_path);
 	if (err)
 		return err;
 	if (!k->nr)
@@ -166,6 +224,8 @@ void kallsyms_free(struct kallsyms *k)
 	if (!k)
 		return;
 	free(k->places);
+	free(k->modules);
+	free(k->modules_text);
 	free(k->text);
 	free(k);
 }
@@ -176,6 +236,38 @@ static bool is_end_marker(const char *name)
 	return !strcmp(name, "_etext") || !strcmp(name, "_einittext");
 }
 
+static bool is_in_module(const struct kallsyms *k, const char *name, uint64_t ip)
+{
+	for (size_t i = 0; i < k->nr_modules; i++)
+		if (strcmp(k->modules[i].name, name) == 0)
+			return ip - k->modules[i].start <
+			       k->modules[i].end - k->modules[i].start;
+	return false;
+}
+
+/* Does @ip, above symbol @p and below the next symbol, belong to it? */
+static bool reaches(const struct kallsyms *k, const struct symbol_place *p, uint64_t ip)
+{
+	const char *module = k->text + p->module;
+
+	if (p->module == KERNEL_OFFSET)
+		return ip - p->ip <= MAX_FUNCTION && !is_end_marker(k->text + p->name);
+	if (strcmp(module, "bpf") == 0)
+		return false;
+	if (match_starts(module, "__builtin__"))
+		return ip - p->ip < COPIED_BYTES;
+	return is_in_module(k, module, ip);
+}
+
+const char *kallsyms_at(const struct kallsyms *k, uint64_t start)
+{
+	size_t at = SEARCH_FIRST(i, k->nr, k->places[i].ip >= start);
+
+	return at < k->nr && k->places[at].ip == start
+		       ? strpool_add(k->pool, k->text + k->places[at].name)
+		       : NULL;
+}
+
 bool kallsyms_find(const struct kallsyms *k, uint64_t ip, struct kernel_symbol *ret)
 {
 	size_t above = SEARCH_FIRST(i, k->nr, k->places[i].ip > ip);
@@ -184,7 +276,7 @@ bool kallsyms_find(const struct kallsyms *k, uint64_t ip, struct kernel_symbol *
 	if (!above)
 		return false;
 	p = &k->places[above - 1];
-	if (ip - p->ip > MAX_FUNCTION || is_end_marker(k->text + p->name))
+	if (!reaches(k, p, ip))
 		return false;
 	ret->name = strpool_add(k->pool, k->text + p->name);
 	ret->module = strpool_add(k->pool,

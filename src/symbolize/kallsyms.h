@@ -21,14 +21,22 @@ struct kernel_symbol {
 };
 
 /**
- * Reads @path, "/proc/kallsyms". Return: 0, -errno, -EACCES when all addresses are
- * hidden.
+ * Reads @path, "/proc/kallsyms", and @modules_path, "/proc/modules". Return: 0, -errno,
+ * -EACCES when all addresses are hidden.
  */
-int kallsyms_load(const char *path, struct strpool *pool, struct kallsyms **ret);
+int kallsyms_load(const char *path, const char *modules_path, struct strpool *pool,
+		  struct kallsyms **ret);
 void kallsyms_free(struct kallsyms *k);
 DEFINE_CLEANUP(struct kallsyms, kallsyms_free);
 
-/** Finds the text symbol at or below @ip. Return: false when there is none. */
+/**
+ * Finds the text symbol that @ip belongs to. Return: false when there is none, or when
+ * @ip may be in other code: symbols have no size, and code between them may have none.
+ * So never a BPF program's.
+ */
 bool kallsyms_find(const struct kallsyms *k, uint64_t ip, struct kernel_symbol *ret);
+
+/** Returns the name of the text symbol at @start, interned, or NULL. */
+const char *kallsyms_at(const struct kallsyms *k, uint64_t start);
 
 #endif

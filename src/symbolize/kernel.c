@@ -4,31 +4,37 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "base/match.h"
 #include "base/vec.h"
 #include "symbolize/symbolizer_internal.h"
 
+/* Loads them once, and again after generated code was listed without names. */
 static void load_kallsyms(struct symbolizer *s)
 {
+	uint64_t nr_lists = s->config.kernel_code ? s->config.kernel_code->nr_lists : 0;
 	int err;
 
-	if (s->kallsyms_tried)
+	if (s->kallsyms_tried && s->kallsyms_lists == nr_lists)
 		return;
 	s->kallsyms_tried = true;
-	err = kallsyms_load(s->config.kallsyms_path, s->pool, &s->kallsyms);
+	s->kallsyms_lists = nr_lists;
+	kallsyms_free(take_ptr(s->kallsyms));
+	err = kallsyms_load(s->config.kallsyms_path, s->config.modules_path, s->pool,
+			    &s->kallsyms);
 	if (err)
 		log_debug("%s: error %d, kernel functions have no names, skipping",
 			  s->config.kallsyms_path, -err);
 }
 
 /*
- * Finds or adds the object named "[@module]". There are few modules: a list is enough.
+ * Finds or adds the object of @module. There are few modules: a list is enough.
  */
 static struct object *module_object(struct symbolizer *s, const char *module)
 {
 	char name[256];
 	const char *interned;
 
-	snprintf(name, sizeof(name), "[%s]", module);
+	snprintf(name, sizeof(name), "[kernel.kallsyms]/%s", module);
 	interned = strpool_add(s->pool, name);
 	for (size_t i = 0; i < s->nr_modules; i++)
 		if (s->modules[i]->name == interned)
@@ -40,6 +46,31 @@ static struct object *module_object(struct symbolizer *s, const char *module)
 	return s->modules[s->nr_modules] ? s->modules[s->nr_modules++] : NULL;
 }
 
+static bool find_symbol(const struct symbolizer *s, const struct entry *entry,
+			struct kernel_symbol *ret)
+{
+	const struct kernel_code *code = s->config.kernel_code;
+	const struct kernel_function *f;
+
+	switch (entry->last_ns ? kernel_code_find(code, entry->lookup, entry->first_ns,
+						  entry->last_ns, &f)
+			       : KERNEL_CODE_NONE) {
+	case KERNEL_CODE_FOUND:
+		ret->name = f->name ? strpool_add(s->pool, f->name)
+				    : kallsyms_at(s->kallsyms, f->start);
+		if (!ret->name)
+			return false;
+		ret->module = match_starts(ret->name, "bpf_") ? "bpf" : "";
+		ret->start = f->start;
+		return true;
+	case KERNEL_CODE_AMBIGUOUS:
+		return false;
+	case KERNEL_CODE_NONE:
+		break;
+	}
+	return kallsyms_find(s->kallsyms, entry->lookup, ret);
+}
+
 static int name_entry(struct symbolizer *s, struct entry *entry, struct frame *frame)
 {
 	struct kernel_symbol sym;
@@ -49,7 +80,7 @@ static int name_entry(struct symbolizer *s, struct entry *entry, struct frame *f
 	if (!s->kallsyms)
 		return 0;
 	entry->resolved.miss = MISS_KERNEL;
-	if (!kallsyms_find(s->kallsyms, entry->lookup, &sym))
+	if (!find_symbol(s, entry, &sym))
 		return 0;
 	if (sym.module[0]) {
 		object = module_object(s, sym.module);

@@ -44,6 +44,8 @@ int symbolizer_new(const struct symbolizer_config *config, struct strpool *pool,
 	s->config = *config;
 	s->config.kallsyms_path = strpool_add(
 		pool, config->kallsyms_path ? config->kallsyms_path : "/proc/kallsyms");
+	s->config.modules_path = strpool_add(
+		pool, config->modules_path ? config->modules_path : "/proc/modules");
 	s->config.debug_dir = strpool_add(pool, config->debug_dir ? config->debug_dir
 								  : "/usr/lib/debug");
 	if (!s->config.deadline_ms)
@@ -311,13 +313,32 @@ uint32_t symbolizer_want(struct symbolizer *s, const struct process *proc, uint6
 	}
 }
 
-uint32_t symbolizer_want_kernel(struct symbolizer *s, uint64_t ip, enum frame_kind kind)
+uint32_t symbolizer_want_kernel(struct symbolizer *s, uint64_t ip, enum frame_kind kind,
+				uint64_t first_ns, uint64_t last_ns)
 {
+	const struct kernel_code *code = s->config.kernel_code;
+	const struct kernel_function *function;
 	struct entry entry = {
 		.lookup = lookup_ip(ip, kind),
 		.is_return = kind == FRAME_RETURN,
 	};
 
+	/*
+	 * Generated code has an entry for each function, with a time at which it was
+	 * there, as its address is used again.
+	 */
+	switch (code ? kernel_code_find(code, entry.lookup, first_ns, last_ns, &function)
+		     : KERNEL_CODE_NONE) {
+	case KERNEL_CODE_FOUND:
+		entry.first_ns = entry.last_ns = function->from_ns + 1;
+		break;
+	case KERNEL_CODE_AMBIGUOUS:
+		entry.first_ns = first_ns;
+		entry.last_ns = last_ns;
+		break;
+	case KERNEL_CODE_NONE:
+		break;
+	}
 	return want(s,
 		    source_of(s, SOURCE_KERNEL, NULL, OBJECT_KERNEL, "[kernel.kallsyms]"),
 		    &entry);

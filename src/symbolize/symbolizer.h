@@ -17,11 +17,15 @@
 #include "symbolize/resolved.h"
 #include "worker/worker.h"
 
+struct kernel_code;
 struct process_table;
 struct symbolizer;
 
 struct symbolizer_config {
 	const char *kallsyms_path; /* "/proc/kallsyms"; tests use a fixture */
+	const char *modules_path; /* "/proc/modules"; the same */
+	const struct kernel_code
+		*kernel_code; /* borrowed; NULL: no generated code has a name */
 	unsigned int deadline_ms; /* for one file; 0: 20000 */
 	size_t max_addresses; /* 0: 4 Mi; more are MISS_LIMIT */
 	const char *debug_dir; /* "/usr/lib/debug" */
@@ -44,7 +48,8 @@ DEFINE_CLEANUP(struct symbolizer, symbolizer_free);
  */
 uint32_t symbolizer_want(struct symbolizer *s, const struct process *proc, uint64_t ip,
 			 enum frame_kind kind, uint64_t first_ns, uint64_t last_ns);
-uint32_t symbolizer_want_kernel(struct symbolizer *s, uint64_t ip, enum frame_kind kind);
+uint32_t symbolizer_want_kernel(struct symbolizer *s, uint64_t ip, enum frame_kind kind,
+				uint64_t first_ns, uint64_t last_ns);
 
 /**
  * Resolves all addresses recorded since the last call, and waits. Return: 0 or -ENOMEM.

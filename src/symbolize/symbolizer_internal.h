@@ -4,6 +4,7 @@
 #define LB_SYMBOLIZE_SYMBOLIZER_INTERNAL_H
 
 #include "decode/answer.h"
+#include "process/kernel_code.h"
 #include "symbolize/debugfile.h"
 #include "symbolize/kallsyms.h"
 #include "symbolize/symbolizer.h"
@@ -62,6 +63,7 @@ struct symbolizer {
 
 	struct kallsyms *kallsyms; /* NULL: not loaded yet, or hidden */
 	bool kallsyms_tried;
+	uint64_t kallsyms_lists; /* kernel_code.nr_lists when they were loaded */
 	struct object **modules; /* objects of the kernel, [0] is vmlinux */
 	size_t nr_modules, cap_modules;
 

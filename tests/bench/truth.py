@@ -39,6 +39,7 @@ UNKNOWN = (("[unknown]", "", 0), "[unknown]")
 # How the kernel is entered; and functions past which the kernel's own unwinder does not get.
 ENTRIES = re.compile(r"entry_SYSCALL_64.*|asm_.*|ret_from_fork.*|error_return|common_interrupt_return|.*__x86_.*thunk.*")
 WHOLE = ("complete", "derived", "no-user")
+BPF = "[kernel.kallsyms]/bpf"
 # lineburn's own programs, which the kernel runs when a task begins, executes a program or ends. (A sample
 # of the one that takes samples cannot be.)
 OWN_BPF = re.compile(r"bpf_prog_[0-9a-f]{16}_lb_(fork|exec|exit|free) < bpf_trace_run\d+ < (__bpf_trace_\w+ < )?"
@@ -73,7 +74,7 @@ class Sample:
         """frames: (frame, mapping) of the whole stack, the innermost first"""
         self.frames, self.status = frames, status
         names = [frame[0] for frame, _ in frames]
-        in_kernel = [mapping.startswith("[kernel") or mapping == "[bpf]" and OWN_BPF.match(" < ".join(names[at:at + 4]))
+        in_kernel = [mapping.startswith("[kernel") and (mapping != BPF or OWN_BPF.match(" < ".join(names[at:at + 4])))
                      for at, (_, mapping) in enumerate(frames)]
         self.kernel = [frame[0] for (frame, _), is_ in zip(frames, in_kernel) if is_]
         self.user = [one for one, is_ in zip(frames, in_kernel) if not is_]

@@ -16,3 +16,12 @@ narrow kernel-frames-share profile_has with.json \
 record_json flat --no-kernel-stack -F 999 -- "$(build syscalls.c)" "$(longer 200 300)" || fail no-kernel-stack "$(tail -n 1 flat.err)"
 check no-kernel-stack profile_has flat.json "hottest() == is_at('syscalls.c read')" "s['kernel'] > 20"
 narrow no-kernel-stack-share profile_has flat.json "self_('syscalls.c read') >= 80" "s['kernel'] >= 0.7 * s['count']"
+
+# BPF programs that come to one address in turns, and a socket filter, which has no symbol.
+if kernel_code=$(build kernel-code.c); then
+	record_json kernel-code -F 999 -- "$kernel_code" "$(longer 300 2000)" || fail kernel-code "$(tail -n 1 kernel-code.err)"
+	check kernel-code-names python3 -S "$TOP/tests/root/kernel_code.py" kernel-code.pb.gz kernel-code.txt
+	check kernel-code-in-kernel profile_has kernel-code.json "s['kernel'] >= 0.5 * s['count']" "sums_close()"
+else
+	fail kernel-code "cannot build its program"
+fi

@@ -57,12 +57,12 @@ STACKS = [
      [("I2C/C2I adapters", "long Other.spin"), ("StubRoutines (1) - [jit]", "Interpreter - [jit]"),
       ("StubRoutines (1) - [jit] < ", "")]),
     ("jitdump", "no-mapping",
-     "bpf_ktime_get_ns - [kernel.kallsyms] < bpf_prog_c85e63fa15a2fa3e_lb_exec - [bpf] < bpf_trace_run3 - [kernel.kallsyms]"
+     "bpf_ktime_get_ns - [kernel.kallsyms] < bpf_prog_c85e63fa15a2fa3e_lb_exec - [kernel.kallsyms]/bpf < bpf_trace_run3 - [kernel.kallsyms]"
      " < __traceiter_sched_process_exec - [kernel.kallsyms]"
      f" < bprm_execve - [kernel.kallsyms] < __x64_sys_execve - [kernel.kallsyms] < {ENTRY}"
      " < [ld-linux-x86-64.so.2] - ld-linux-x86-64.so.2",
      [("_lb_exec", "_exec"), ("_lb_exec", "_lb_exit"), ("bpf_trace_run3", "bprm_execve"), (f" < {ENTRY}", ""),
-      ("[ld-linux-x86-64.so.2] - ld-linux-x86-64.so.2", "bpf_prog_c85e63fa15a2fa3e_lb_exec - [bpf]")]),
+      ("[ld-linux-x86-64.so.2] - ld-linux-x86-64.so.2", "bpf_prog_c85e63fa15a2fa3e_lb_exec - [kernel.kallsyms]/bpf")]),
     ("go", "no-mapping",
      f"_copy_from_user - [kernel.kallsyms] < __ia32_sys_rt_sigreturn - [kernel.kallsyms] < {ENTRY}"
      " < runtime.sigreturn__sigaction /go/src/runtime/sys_linux_amd64.s:484 hot-go < [unknown] - [unknown]",

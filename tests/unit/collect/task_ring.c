@@ -157,7 +157,7 @@ static void mappings_carry_inode_or_build_id(void **state)
 	assert_int_equal(ev.inode, 999);
 	assert_int_equal(ev.major, 8);
 	assert_int_equal(ev.build_id_len, 0);
-	assert_string_equal(ev.path, "/usr/bin/thing");
+	assert_string_equal(ev.name, "/usr/bin/thing");
 
 	mmap2_record(&r, 1 << 14, "//anon");
 	assert_int_equal(task_record_decode(r.bytes, r.size, &ev), 1);
@@ -165,6 +165,43 @@ static void mappings_carry_inode_or_build_id(void **state)
 	assert_int_equal(ev.build_id[0], 0xa0);
 	assert_int_equal(ev.build_id[19], 0xb3);
 	assert_int_equal(ev.inode, 0);
+}
+
+static void ksymbol_record(struct record *r, uint16_t flags, const char *name)
+{
+	uint16_t type = 1;
+
+	begin(r, PERF_RECORD_KSYMBOL, 0);
+	put64(r, 0xffffffffc0001000);
+	put32(r, 0x200);
+	put(r, &type, 2);
+	put(r, &flags, 2);
+	put(r, name, strlen(name) + 1);
+	while (r->size % 8)
+		put(r, "", 1);
+	end(r, 123);
+}
+
+static void code_of_the_kernel_has_name_and_place(void **state)
+{
+	struct record r;
+	struct task_event ev;
+
+	(void)state;
+	for (uint16_t ends = 0; ends < 2; ends++) {
+		ksymbol_record(&r, ends, "bpf_prog_12_name");
+		assert_int_equal(task_record_decode(r.bytes, r.size, &ev), 1);
+		assert_int_equal(ev.kind, ends ? TASK_EVENT_KERNEL_CODE_END
+					       : TASK_EVENT_KERNEL_CODE);
+		assert_int_equal(ev.start, 0xffffffffc0001000);
+		assert_int_equal(ev.end, 0xffffffffc0001200);
+		assert_string_equal(ev.name, "bpf_prog_12_name");
+		assert_int_equal(ev.time_ns, 123);
+	}
+	/* A name without a terminating NUL. */
+	memset(r.bytes + 24, 'x', r.size - 24 - 16);
+	assert_int_equal(task_record_decode(r.bytes, r.size, &ev), -EBADMSG);
+	assert_int_equal(task_record_decode(r.bytes, 24 + 16, &ev), -EBADMSG);
 }
 
 static void lost_records_are_counted(void **state)
@@ -213,6 +250,7 @@ int main(void)
 		cmocka_unit_test(threads_are_not),
 		cmocka_unit_test(exec_is_a_comm_with_a_flag),
 		cmocka_unit_test(mappings_carry_inode_or_build_id),
+		cmocka_unit_test(code_of_the_kernel_has_name_and_place),
 		cmocka_unit_test(lost_records_are_counted),
 		cmocka_unit_test(short_records_are_refused),
 	};

@@ -68,7 +68,7 @@ static void event(enum task_event_kind kind, uint64_t time_ns, uint32_t pid,
 				.start = 0x400000,
 				.end = 0x500000,
 				.prot = 5,
-				.path = text};
+				.name = text};
 
 	process_table_event(table, &ev);
 }

@@ -295,11 +295,11 @@ static void jitdump_that_comes_later(void **state)
 
 	(void)state;
 	assert_int_equal(p->jitdump.open_errno, ENOENT);
-	ev.path = "/cwd/jit-99.dump"; /* of another process */
+	ev.name = "/cwd/jit-99.dump"; /* of another process */
 	process_table_event(table, &ev);
 	process_table_refresh(table, now + 1);
 	assert_int_equal(p->jitdump.fd, -1);
-	ev.path = "/cwd/jit-5.dump (deleted)";
+	ev.name = "/cwd/jit-5.dump (deleted)";
 	ev.start += 0x10000;
 	ev.end += 0x10000;
 	ev.time_ns++;

@@ -89,7 +89,7 @@ static void event_mmap(uint64_t time_ns, uint32_t pid, uint64_t start, uint64_t 
 				.start = start,
 				.end = end,
 				.prot = 5,
-				.path = path};
+				.name = path};
 
 	if (build_id) {
 		ev.build_id[0] = build_id;
@@ -458,7 +458,7 @@ static void an_old_mmap_event_still_tells_the_build_id(void **state)
 				.prot = 5,
 				.build_id = {0xab},
 				.build_id_len = 20,
-				.path = "/bin/fake"};
+				.name = "/bin/fake"};
 
 	(void)state;
 	fake_process_add(&fake, &(struct fake_process){.pid = 200, .maps = EXE_LINE});

@@ -234,7 +234,7 @@ static void a_mapping_that_was_cut_is_still_found(void **state)
 	ev.end = shared->end;
 	/* The kernel reported the whole; then the child changed a page's protection. */
 	snprintf(name, sizeof(name), "%s (deleted)", in_dir("/bin"));
-	ev.path = name;
+	ev.name = name;
 	process_table_event(table, &ev);
 	shared->cut = 1;
 	wait_for_child();
@@ -339,7 +339,7 @@ static void a_dead_process_has_its_file_by_inode(void **state)
 				 .major = major(st.st_dev),
 				 .minor = minor(st.st_dev),
 				 .inode = st.st_ino,
-				 .path = in_dir("/bin")};
+				 .name = in_dir("/bin")};
 	process_table_event(table, &ev);
 	p = process_table_first_sample(table, IMAGE((uint32_t)pid, start, 3),
 				       ev.time_ns + 1);

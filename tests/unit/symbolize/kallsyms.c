@@ -13,17 +13,34 @@
 
 #include "symbolize/kallsyms.h"
 
-static int load_text(const char *text, struct strpool *pool, struct kallsyms **ret)
+static void write_text(char *path, const char *text)
 {
-	char path[] = "/tmp/lb-kallsyms-XXXXXX";
 	int fd = mkstemp(path);
-	int err;
 
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	close(fd);
-	err = kallsyms_load(path, pool, ret);
+}
+
+static const char modules[] = "nf_tables 4096 2 nft_ct,nft_log, Live "
+			      "0xffffffffc0a4e000 (E)\n"
+			      "garbage\n"
+			      "huge 18446744073709551615 0 - Live 0xffffffffc0b00000\n"
+			      "no_address 1 0 - Live\n"
+			      "\n"
+			      "last 8192 0 - Live 0xffffffffc0c00000";
+
+static int load_text(const char *text, struct strpool *pool, struct kallsyms **ret)
+{
+	char path[] = "/tmp/lb-kallsyms-XXXXXX",
+	     modules_path[] = "/tmp/lb-modules-XXXXXX";
+	int err;
+
+	write_text(path, text);
+	write_text(modules_path, modules);
+	err = kallsyms_load(path, modules_path, pool, ret);
 	unlink(path);
+	unlink(modules_path);
 	return err;
 }
 
@@ -40,6 +57,11 @@ static const char fixture[] = "0000000000000000 A fixed_percpu_data\n"
 			      "ffffffffc0a4e000 t nf_hook_slow\t[nf_tables]\n"
 			      "ffffffffc0a4f000 d nf_data\t[nf_tables]\n"
 			      "ffffffffc03f1a40 t bpf_prog_6deef7357e7b4530_x\t[bpf]\n"
+			      "ffffffffc0100000 t kprobe_insn_page\t"
+			      "[__builtin__kprobes]\n"
+			      "ffffffffc0b00000 t in_huge\t[huge]\n"
+			      "ffffffffc0b80000 t unloaded\t[gone]\n"
+			      "ffffffffc0c00010 t in_last\t[last]\n"
 			      "garbage\n"
 			      "ffffffffc0\n"
 			      "\n"
@@ -60,11 +82,20 @@ static const struct {
 	{0xffffffff81001000, NULL, NULL, 0},
 	{0xffffffff81001234, NULL, NULL, 0},
 	{0xffffffffc03f1a3f, NULL, NULL, 0},
-	{0xffffffffc03f1a41, "bpf_prog_6deef7357e7b4530_x", "bpf", 0xffffffffc03f1a40},
+	/* How long a BPF program is, symbols do not say. */
+	{0xffffffffc03f1a41, NULL, NULL, 0},
+	{0xffffffffc0100fff, "kprobe_insn_page", "__builtin__kprobes",
+	 0xffffffffc0100000},
+	{0xffffffffc0101000, NULL, NULL, 0},
 	{0xffffffffc0a4e010, "nf_hook_slow", "nf_tables", 0xffffffffc0a4e000},
+	{0xffffffffc0a4efff, "nf_hook_slow", "nf_tables", 0xffffffffc0a4e000},
+	{0xffffffffc0a4f000, NULL, NULL, 0}, /* behind the module */
+	{0xffffffffc0b00010, NULL, NULL, 0},
+	{0xffffffffc0b80010, NULL, NULL, 0},
+	{0xffffffffc0c01fff, "in_last", "last", 0xffffffffc0c00010},
+	{0xffffffffc0c02000, NULL, NULL, 0},
 	{0xffffffffc0a50000, "last_line_without_newline", "", 0xffffffffc0a50000},
-	{0xffffffffc0b50000, "last_line_without_newline", "", 0xffffffffc0a50000},
-	{0xffffffffc0b50001, NULL, NULL, 0},
+	{0xffffffffc0afffff, "last_line_without_newline", "", 0xffffffffc0a50000},
 	{0, NULL, NULL, 0},
 	{UINT64_MAX, NULL, NULL, 0},
 };
@@ -87,6 +118,26 @@ static void test_lookups(void **state)
 		assert_string_equal(sym.module, lookups[i].module);
 		assert_int_equal(sym.start, lookups[i].start);
 	}
+	assert_string_equal(kallsyms_at(k, 0xffffffffc03f1a40),
+			    "bpf_prog_6deef7357e7b4530_x");
+	assert_null(kallsyms_at(k, 0xffffffffc03f1a41));
+	assert_null(kallsyms_at(k, UINT64_MAX));
+}
+
+/* A kernel without modules does not have the file. */
+static void test_no_modules(void **state)
+{
+	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(1 << 20);
+	_cleanup_(kallsyms_freep) struct kallsyms *k = NULL;
+	char path[] = "/tmp/lb-kallsyms-XXXXXX";
+	struct kernel_symbol sym;
+
+	(void)state;
+	write_text(path, fixture);
+	assert_int_equal(kallsyms_load(path, "/nonexistent", pool, &k), 0);
+	unlink(path);
+	assert_true(kallsyms_find(k, 0xffffffff81000000, &sym));
+	assert_false(kallsyms_find(k, 0xffffffffc0a4e010, &sym));
 }
 
 static void test_hidden_and_empty(void **state)
@@ -100,7 +151,8 @@ static void test_hidden_and_empty(void **state)
 		-EACCES);
 	assert_int_equal(load_text("", pool, &k), -ENODATA);
 	assert_int_equal(load_text("ffffffff81000000 D data\n", pool, &k), -ENODATA);
-	assert_int_equal(kallsyms_load("/nonexistent", pool, &k), -ENOENT);
+	assert_int_equal(kallsyms_load("/nonexistent", "/nonexistent", pool, &k),
+			 -ENOENT);
 	assert_null(k);
 }
 
@@ -117,7 +169,7 @@ static void test_real_kallsyms(void **state)
 
 	(void)state;
 	clock_gettime(CLOCK_MONOTONIC, &a);
-	err = kallsyms_load("/proc/kallsyms", pool, &k);
+	err = kallsyms_load("/proc/kallsyms", "/proc/modules", pool, &k);
 	clock_gettime(CLOCK_MONOTONIC, &b);
 	if (err == -EACCES) {
 		print_message("skipped: /proc/kallsyms is hidden or not there (root)\n");
@@ -152,6 +204,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lookups),
+		cmocka_unit_test(test_no_modules),
 		cmocka_unit_test(test_hidden_and_empty),
 		cmocka_unit_test(test_real_kallsyms),
 	};

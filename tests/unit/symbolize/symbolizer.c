@@ -16,6 +16,7 @@
 
 #include "decode/requests.h"
 #include "process/maps.h"
+#include "process/kernel_code.h"
 #include "process/table.h"
 #include "symbolize/symbolizer.h"
 #include "unit/decode/elf/fixture.h"
@@ -60,13 +61,15 @@ const worker_op test_ops[NR_OPERATIONS] = {
 static struct strpool *pool;
 static struct worker *worker;
 static struct symbolizer *sym;
+static struct kernel_code kernel_code;
 static struct target_file files[64];
 static size_t nr_files;
 
 static const char kallsyms[] = "ffffffff81000000 T first_fn\n"
 			       "ffffffff81000100 T second_fn\n"
 			       "ffffffff81001000 T _etext\n"
-			       "ffffffffc0a4e000 t mod_fn\t[some_mod]\n";
+			       "ffffffffc0a4e000 t mod_fn\t[some_mod]\n"
+			       "ffffffffc0b00000 t bpf_prog_1_listed\t[bpf]\n";
 
 static const char program[] = "#include <stdlib.h>\n"
 			      "volatile int sink;\n"
@@ -105,6 +108,7 @@ static int build(void **state)
 	fixture_write("prog.c", program);
 	fixture_write("sleeper.c", sleeper);
 	fixture_write("kallsyms", kallsyms);
+	fixture_write("modules", "some_mod 4096 0 - Live 0xffffffffc0a4e000\n");
 	fixture_write("kallsyms.hidden", "0000000000000000 T first_fn\n");
 	return !fixture_try(
 		"gcc -g -O1 -pie -fPIE -Wl,--build-id=sha1 prog.c -o prog && "
@@ -126,6 +130,8 @@ static int start_with(const char *kallsyms_path, size_t max_addresses,
 {
 	char debug_dir[128];
 	struct symbolizer_config config = {.kallsyms_path = kallsyms_path,
+					   .modules_path = "modules",
+					   .kernel_code = &kernel_code,
 					   .deadline_ms = deadline_ms,
 					   .max_addresses = max_addresses,
 					   .debug_dir = debug_dir};
@@ -751,15 +757,16 @@ static void test_refused_jit_file(void **state)
 
 static void test_kernel(void **state)
 {
-	uint32_t leaf = symbolizer_want_kernel(sym, 0xffffffff81000100, FRAME_LEAF);
-	uint32_t back = symbolizer_want_kernel(sym, 0xffffffff81000100, FRAME_RETURN);
-	uint32_t mod = symbolizer_want_kernel(sym, 0xffffffffc0a4e010, FRAME_LEAF);
-	uint32_t none = symbolizer_want_kernel(sym, 0xffffffff00000000, FRAME_LEAF);
+	uint32_t leaf = symbolizer_want_kernel(sym, 0xffffffff81000100, FRAME_LEAF, 1, 2);
+	uint32_t back =
+		symbolizer_want_kernel(sym, 0xffffffff81000100, FRAME_RETURN, 1, 2);
+	uint32_t mod = symbolizer_want_kernel(sym, 0xffffffffc0a4e010, FRAME_LEAF, 1, 2);
+	uint32_t none = symbolizer_want_kernel(sym, 0xffffffff00000000, FRAME_LEAF, 1, 2);
 	const struct resolved *r = resolve_one(leaf);
 
 	(void)state;
-	assert_int_equal(symbolizer_want_kernel(sym, 0xffffffff81000100, FRAME_LEAF),
-			 leaf);
+	assert_int_equal(
+		symbolizer_want_kernel(sym, 0xffffffff81000100, FRAME_LEAF, 1, 2), leaf);
 	assert_miss(r, MISS_KERNEL);
 	assert_string_equal(function_of(r), "second_fn");
 	assert_string_equal(r->object->name, "[kernel.kallsyms]");
@@ -770,19 +777,95 @@ static void test_kernel(void **state)
 	assert_int_equal(r->address, 0xffffffff81000100);
 	r = symbolizer_get(sym, mod);
 	assert_string_equal(function_of(r), "mod_fn");
-	assert_string_equal(r->object->name, "[some_mod]");
+	assert_string_equal(r->object->name, "[kernel.kallsyms]/some_mod");
 	r = symbolizer_get(sym, none);
 	assert_miss(r, MISS_KERNEL);
 	assert_int_equal(r->nr_frames, 0);
+}
+
+static void tell_code(enum task_event_kind kind, uint64_t time_ns, uint64_t start,
+		      const char *name)
+{
+	const struct task_event ev = {.kind = kind,
+				      .time_ns = time_ns,
+				      .start = start,
+				      .end = start + 0x100,
+				      .name = name};
+
+	kernel_code_event(&kernel_code, &ev);
+}
+
+static uint32_t want_at(uint64_t ip, uint64_t first_ns, uint64_t last_ns)
+{
+	return symbolizer_want_kernel(sym, ip, FRAME_LEAF, first_ns, last_ns);
+}
+
+/* One address, which belongs to different programs at different times. */
+static void test_generated_kernel_code(void **state)
+{
+	const uint64_t ip = 0xffffffffc0b10010, second = 100, third = 5000000000;
+	const struct resolved *r;
+	uint32_t ids[5];
+
+	(void)state;
+	tell_code(TASK_EVENT_KERNEL_CODE, 0, 0xffffffffc0b00000, NULL);
+	tell_code(TASK_EVENT_KERNEL_CODE_END, second - 50, ip - 0x10, "bpf_prog_2_first");
+	tell_code(TASK_EVENT_KERNEL_CODE, second, ip - 0x10, "bpf_prog_3_second");
+	tell_code(TASK_EVENT_KERNEL_CODE, third, ip - 0x10, "ftrace_trampoline");
+	ids[0] = want_at(ip, 10, 20);
+	ids[1] = want_at(ip, second, second + 10);
+	ids[2] = want_at(ip, third + 1, third + 2);
+	ids[3] = want_at(ip, second, third + 1);
+	ids[4] = want_at(0xffffffffc0b00010, 1, third);
+	assert_int_equal(want_at(ip, second + 3, second + 4), ids[1]);
+	r = resolve_one(ids[0]);
+	assert_string_equal(function_of(r), "bpf_prog_2_first");
+	assert_string_equal(r->object->name, "[kernel.kallsyms]/bpf");
+	assert_string_equal(function_of(symbolizer_get(sym, ids[1])),
+			    "bpf_prog_3_second");
+	r = symbolizer_get(sym, ids[2]);
+	assert_string_equal(function_of(r), "ftrace_trampoline");
+	assert_string_equal(r->object->name, "[kernel.kallsyms]");
+	assert_miss(symbolizer_get(sym, ids[3]), MISS_KERNEL);
+	assert_int_equal(symbolizer_get(sym, ids[3])->nr_frames, 0);
+	assert_string_equal(function_of(symbolizer_get(sym, ids[4])),
+			    "bpf_prog_1_listed");
+	/* After the end of the listed one, and beside it, there is code of which nothing is known, as a socket filter is. */
+	r = resolve_one(want_at(0xffffffffc0b00100, 1, 2));
+	assert_miss(r, MISS_KERNEL);
+	assert_int_equal(r->nr_frames, 0);
+	tell_code(TASK_EVENT_KERNEL_CODE_END, third, 0xffffffffc0b00000,
+		  "bpf_prog_1_listed");
+	r = resolve_one(want_at(0xffffffffc0b00010, 2 * third, 2 * third + 1));
+	assert_miss(r, MISS_KERNEL);
+	assert_int_equal(r->nr_frames, 0);
+	kernel_code_deinit(&kernel_code);
+}
+
+/* After events were lost, programs are listed again, and their symbols are read anew. */
+static void test_listed_again(void **state)
+{
+	const uint64_t ip = 0xffffffffc0b20000;
+
+	(void)state;
+	assert_int_equal(resolve_one(want_at(ip, 1, 2))->nr_frames, 0);
+	fixture_write("kallsyms", "ffffffffc0b20000 t bpf_prog_4_new\t[bpf]\n");
+	tell_code(TASK_EVENT_LOST, 50, 0, NULL);
+	tell_code(TASK_EVENT_KERNEL_CODE, 0, ip, NULL);
+	kernel_code_is_listed(&kernel_code);
+	assert_string_equal(function_of(resolve_one(want_at(ip, 60, 70))),
+			    "bpf_prog_4_new");
+	fixture_write("kallsyms", kallsyms);
+	kernel_code_deinit(&kernel_code);
 }
 
 static void test_hidden_kernel(void **state)
 {
 	(void)state;
 	assert_int_equal(restart_with("kallsyms.hidden", 0, 0), 0);
-	assert_miss(
-		resolve_one(symbolizer_want_kernel(sym, 0xffffffff81000100, FRAME_LEAF)),
-		MISS_KERNEL_HIDDEN);
+	assert_miss(resolve_one(symbolizer_want_kernel(sym, 0xffffffff81000100,
+						       FRAME_LEAF, 1, 2)),
+		    MISS_KERNEL_HIDDEN);
 }
 
 /* ---- a real process ---- */
@@ -873,10 +956,12 @@ static void test_limit(void **state)
 	(void)state;
 	assert_int_equal(restart_with("kallsyms", 10, 0), 0);
 	for (uint64_t i = 0; i < 10; i++)
-		id = symbolizer_want_kernel(sym, 0xffffffff81000000 + i, FRAME_LEAF);
+		id = symbolizer_want_kernel(sym, 0xffffffff81000000 + i, FRAME_LEAF, 1,
+					    2);
 	assert_string_equal(function_of(resolve_one(id)), "first_fn");
 	for (uint64_t i = 10; i < 15; i++)
-		id = symbolizer_want_kernel(sym, 0xffffffff81000000 + i, FRAME_LEAF);
+		id = symbolizer_want_kernel(sym, 0xffffffff81000000 + i, FRAME_LEAF, 1,
+					    2);
 	assert_miss(resolve_one(id), MISS_LIMIT);
 	assert_int_equal(symbolizer_get(sym, id)->nr_frames, 0);
 	assert_non_null(symbolizer_get(sym, id)->object);
@@ -974,6 +1059,8 @@ int main(int argc, char **argv)
 		TEST(test_jit_code_is_of_one_process_and_time),
 		TEST(test_refused_jit_file),
 		TEST(test_kernel),
+		TEST(test_generated_kernel_code),
+		TEST(test_listed_again),
 		TEST(test_hidden_kernel),
 		TEST(test_real_process),
 		TEST(test_limit),

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/bpf_programs.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+/* More than any program has; the verifier allows 256 of one's own (BPF_MAX_SUBPROGS). */
+#define MAX_FUNCTIONS 4096
+
+static int list_functions(int fd, void (*handler)(void *ctx, const struct task_event *ev),
+			  void *ctx)
+{
+	struct bpf_prog_info info = {0};
+	uint32_t len = sizeof(info), nr;
+	_cleanup_free_ uint64_t *starts = NULL;
+	_cleanup_free_ uint32_t *lens = NULL;
+
+	if (bpf_obj_get_info_by_fd(fd, &info, &len))
+		return -errno;
+	nr = info.nr_jited_ksyms;
+	if (nr > MAX_FUNCTIONS)
+		return -E2BIG;
+	starts = calloc(nr + 1, sizeof(*starts));
+	lens = calloc(nr + 1, sizeof(*lens));
+	if (!starts || !lens)
+		return -ENOMEM;
+	info = (struct bpf_prog_info){.nr_jited_ksyms = nr,
+				      .jited_ksyms = (uintptr_t)starts,
+				      .nr_jited_func_lens = nr,
+				      .jited_func_lens = (uintptr_t)lens};
+	len = sizeof(info);
+	if (bpf_obj_get_info_by_fd(fd, &info, &len))
+		return -errno;
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct task_event ev = {.kind = TASK_EVENT_KERNEL_CODE,
+					      .start = starts[i],
+					      .end = starts[i] + lens[i]};
+
+		/* 0: the kernel hides its addresses, or interprets the program. */
+		if (starts[i])
+			handler(ctx, &ev);
+	}
+	return 0;
+}
+
+int bpf_programs_list(void (*handler)(void *ctx, const struct task_event *ev), void *ctx)
+{
+	uint32_t id = 0;
+	int rc = 0;
+
+	while (!rc && !bpf_prog_get_next_id(id, &id)) {
+		_cleanup_close_ int fd = bpf_prog_get_fd_by_id(id);
+
+		if (fd >= 0)
+			rc = list_functions(fd, handler, ctx);
+		else if (errno != ENOENT)
+			rc = -errno;
+	}
+	if (!rc && errno != ENOENT)
+		rc = -errno;
+	return rc;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Lists the BPF programs of the machine. */
+#ifndef LB_COLLECT_BPF_PROGRAMS_H
+#define LB_COLLECT_BPF_PROGRAMS_H
+
+#include "collect/task_event.h"
+
+/**
+ * Passes each function of each loaded program to @handler, as a TASK_EVENT_KERNEL_CODE
+ * without name and time: its name is that of the kernel symbol at its start. Programs
+ * that come or go meanwhile may be missing. Needs CAP_SYS_ADMIN.
+ *
+ * Return: 0, or -errno when the list ended early.
+ */
+int bpf_programs_list(void (*handler)(void *ctx, const struct task_event *ev), void *ctx);
+
+#endif
