@@ -92,6 +92,7 @@ static int follow_command(struct intake *in, struct error *err)
 
 	if (rc)
 		return rc;
+	unwind_feeder_read_all(in->unwind);
 	/* Waits until the executable is mapped. */
 	launch_wait_mapped(in->launch);
 	prepare(in, tgid, is_for_command);

@@ -143,6 +143,11 @@ int unwind_feeder_new(uint64_t max_row_bytes, const struct unwind_kmaps *maps,
 	return 0;
 }
 
+void unwind_feeder_read_all(struct unwind_feeder *w)
+{
+	unwind_files_read_all(w->files);
+}
+
 void unwind_feeder_free(struct unwind_feeder *w)
 {
 	if (!w)

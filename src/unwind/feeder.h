@@ -29,6 +29,12 @@ void unwind_feeder_free(struct unwind_feeder *w);
 DEFINE_CLEANUP(struct unwind_feeder, unwind_feeder_free);
 
 /**
+ * From now on, files are read in idle time even if they are large and were not requested
+ * yet. For programs whose stacks must be whole from the start.
+ */
+void unwind_feeder_read_all(struct unwind_feeder *w);
+
+/**
  * Call before sampling @p: builds the tables of files it maps, and searches them for an
  * interpreter.
  *

@@ -96,6 +96,7 @@ struct unwind_files {
 	uint32_t *
 		ahead; /* large files, of which the other pages are read in idle time; heap */
 	size_t nr_ahead, cap_ahead;
+	bool reads_all; /* large files, too, are read before a request */
 	struct unwind_totals *totals; /* borrowed */
 };
 
@@ -119,6 +120,11 @@ int unwind_files_new(struct unwind_tables *tables, struct process_table *process
 		row_pages_deinit(&rows);
 	*ret = take_ptr(f);
 	return 0;
+}
+
+void unwind_files_read_all(struct unwind_files *f)
+{
+	f->reads_all = true;
 }
 
 void unwind_files_free(struct unwind_files *f)
@@ -225,13 +231,29 @@ static uint64_t file_pages(const struct unwind_files *f, uint32_t id)
 	return bytes ? ((bytes - 1) >> PAGE_SHIFT) + 1 : 0;
 }
 
+/* Reads the pages of a large file that were not requested in idle time. */
+static void expect_all(struct unwind_files *f, uint32_t id)
+{
+	if (!vec_grow(&f->ahead, &f->cap_ahead, f->nr_ahead + 1, sizeof(*f->ahead), 0))
+		f->ahead[f->nr_ahead++] = id;
+}
+
+/* Reads a new file in idle time. */
 static void expect(struct unwind_files *f, uint32_t id, uint64_t nr_pages)
 {
+	struct unwind_file *file = &f->files[id];
+
 	/*
 	 * For larger files the decoder returns only requested pages, and here are none.
 	 */
-	if (f->files[id].was_read || nr_pages > EARLY_MAX_PAGES ||
-	    file_pages(f, id) > WHOLE_FILE_PAGES ||
+	if (nr_pages > EARLY_MAX_PAGES || file_pages(f, id) > WHOLE_FILE_PAGES) {
+		if (f->reads_all && file->nr_requests < REQUESTS_TO_READ_ALL) {
+			file->nr_requests = REQUESTS_TO_READ_ALL;
+			expect_all(f, id);
+		}
+		return;
+	}
+	if (file->was_read ||
 	    vec_grow(&f->early, &f->cap_early, f->nr_early + 1, sizeof(*f->early), 0))
 		return;
 	f->early[f->nr_early++] = id;
@@ -483,15 +505,13 @@ static void add_around(const struct unwind_files *f, uint32_t id, uint64_t page,
 }
 
 /* Counts a request, and reads the other pages of the file later if there were enough. */
-static void expect_all(struct unwind_files *f, uint32_t id)
+static void count_request(struct unwind_files *f, uint32_t id)
 {
 	struct unwind_file *file = &f->files[id];
 
-	if (file->nr_requests == REQUESTS_TO_READ_ALL ||
-	    ++file->nr_requests < REQUESTS_TO_READ_ALL ||
-	    vec_grow(&f->ahead, &f->cap_ahead, f->nr_ahead + 1, sizeof(*f->ahead), 0))
-		return;
-	f->ahead[f->nr_ahead++] = id;
+	if (file->nr_requests < REQUESTS_TO_READ_ALL &&
+	    ++file->nr_requests == REQUESTS_TO_READ_ALL)
+		expect_all(f, id);
 }
 
 /*
@@ -512,7 +532,7 @@ static size_t serve_file(struct unwind_files *f, size_t first)
 	}
 	if (pages.nr) {
 		read_file(f, id, pages.items, pages.nr);
-		expect_all(f, id);
+		count_request(f, id);
 	}
 	free(pages.items);
 	return next;

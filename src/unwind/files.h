@@ -25,6 +25,9 @@ int unwind_files_new(struct unwind_tables *tables, struct process_table *process
 		     struct worker *decoder, struct unwind_totals *totals,
 		     struct unwind_files **ret, struct error *err);
 void unwind_files_free(struct unwind_files *f);
+
+/** From now on, large files are read in idle time even if they were not requested. */
+void unwind_files_read_all(struct unwind_files *f);
 DEFINE_CLEANUP(struct unwind_files, unwind_files_free);
 
 /**
@@ -48,8 +51,8 @@ bool unwind_files_serve(struct unwind_files *f, uint64_t deadline_ns);
 bool unwind_files_serve_early(struct unwind_files *f, uint64_t deadline_ns);
 
 /**
- * Same, some other pages of a large file that was requested several times. Call it when
- * nothing else is to do.
+ * Same, some other pages of a large file that was requested several times, or of any under
+ * unwind_files_read_all(). Call it when nothing else is to do.
  */
 bool unwind_files_serve_ahead(struct unwind_files *f);
 

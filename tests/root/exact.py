@@ -378,6 +378,30 @@ def jit_replaced_last():
     return None
 
 
+def far_from_the_start():
+    """"run" reads the tables of a library with much code before that runs."""
+    if platform.machine() != "x86_64":
+        return "through.S is for x86-64"
+    far = os.getcwd() + "/far.so"
+    with open("far.err", "w", encoding="utf-8") as said:
+        pages = faults.Target([LB, "run", "-vv", "-e", "page-faults", "-o", "far.pb.gz", "--", PAGES], stderr=said)
+    pages.do(f"through 0 {far}")
+    for _ in range(600):
+        with open("far.err", encoding="utf-8") as said:
+            if f"unwind rows of {far}:" in said.read():
+                break
+        time.sleep(0.1)
+    else:
+        raise AssertionError("its tables were not read")
+    pages.do(f"through 100 {far}")
+    pages.end()
+    walks = [(status, [line for _, _, line in stack[:3]]) for stack, nr, status in pprof_file.stacks("far.pb.gz")
+             for _ in range(nr) if stack and stack[0][2] == LINES["through"]]
+    equal("walks", set(map(str, walks)), {str(("complete", [LINES["through"], 0, LINES["by-through"]]))})
+    equal("pages", len(walks), 100)
+    return None
+
+
 def until_callers_known(pages, recording):
     """Touches pages until their callers are known."""
     for _ in range(100):
@@ -534,7 +558,8 @@ def main():
     for test in (run, callers, period, pid, not_pid, thread, not_thread, comm, not_comm, kinds_are_anded,
                  whole_machine, user, children, no_children, exec_goes_on, threads_are_told_apart, cgroup,
                  windows, snapshot, debug_packages, known_files, known_files_of_an_interpreter, interpreter_awaited,
-                 code_replaced, jit_replaced, jit_replaced_silently, jit_replaced_last, losses, segments_refused, python_refused):
+                 code_replaced, jit_replaced, jit_replaced_silently, jit_replaced_last, far_from_the_start,
+                 losses, segments_refused, python_refused):
         faults.run(test, "exact-")
 
 

@@ -16,7 +16,7 @@ gcc $C_FLAGS -O1 -rdynamic -o python3.13 "$WORKLOADS/pages.c" "$WORKLOADS/not-py
 			gcc -shared "-DFRAME=${frame#*=}" -o "${frame%=*}.so" "$WORKLOADS/through.S" &&
 				gcc -nostdlib -static -no-pie -Wl,-Ttext-segment=0x10000000000,-e,through "-DFRAME=${frame#*=}" \
 					-o "${frame%=*}.jit" "$WORKLOADS/through.S" || exit 1
-		done
+		done && gcc -shared -nostdlib -DFRAME=136 -DFAR=20000000 -o far.so "$WORKLOADS/through.S"
 } || exit 1
 v2=$(mount_of cgroup2)
 PYTHONDONTWRITEBYTECODE=1 python3 -S "$TOP/tests/root/exact.py" "$LB" "$pages" "$PWD/python3.13" "$WORKLOADS/pages.c" "$v2"

@@ -16,8 +16,8 @@ LB = sys.argv[1]
 class Target:
     """A running program that obeys orders."""
 
-    def __init__(self, program, **how):
-        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    def __init__(self, command, **how):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True, bufsize=1, **how)
         self.pid = self.process.pid
 
@@ -30,7 +30,7 @@ class Target:
 
     def end(self):
         self.process.stdin.close()
-        self.process.stdout.close()
+        self.process.stdout.read()
         self.process.wait()
 
 

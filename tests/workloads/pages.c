@@ -14,6 +14,7 @@
  *   through N PATH
  *              the library at PATH (through.S) calls the line that touches each of N pages. The
  *              library of the last such order is closed before, and PATH takes its addresses.
+ *              "through 0 PATH" only opens it.
  *              With jit-load.c PATH is a linked program, and the code is registered as a JIT's
  *
  * After each order it prints "done PID TID".
@@ -133,6 +134,8 @@ __attribute__((noinline)) static void through(unsigned long nr, const char *path
 			exit(7);
 		snprintf(opened, sizeof(opened), "%s", path);
 	}
+	if (!nr)
+		return;
 	next_page = fresh(nr);
 	for (unsigned long i = 0; i < nr; i++)
 		call(touch_next, (const char *)decoy + 1); /* HOT by-through */

@@ -4,6 +4,9 @@
  * frame full of @fill. For any FRAME from 128 on, a multiple of 16 plus 8, the code has the same
  * length, so that a walk with the unwind table of a smaller FRAME finds @fill as return address.
  */
+#ifdef FAR /* bytes of code before it */
+	.skip FAR
+#endif
 	.globl through
 	.type through, @function
 through:
