@@ -660,13 +660,16 @@ static bool drop_stale_callers(const struct row *row, const struct row_stack *st
 	return is_stale;
 }
 
-/* Counts a process that exited before it was identified; ignores kernel threads. */
+/*
+ * Counts a process that exited before it was identified; ignores kernel threads, which
+ * have never executed a program. A process has no user stack, either, during an exec.
+ */
 static void note_unnamed(struct profile_builder *f, const struct row *row)
 {
 	const struct process *p = row->process;
 	uint64_t hash = hash_u64(0, (uint64_t)row->tgid << 32 | row->exec_id);
 
-	if (row->status == LB_STACK_NO_USER ||
+	if ((row->status == LB_STACK_NO_USER && !row->exec_id) ||
 	    (p && (p->is_kernel_thread || (p->owner.exe && *p->owner.exe))))
 		return;
 	f->nr_unnamed_samples += row->count;

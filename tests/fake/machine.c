@@ -413,7 +413,8 @@ static void emit(const struct fake_item *item, const struct sampler_handlers *ha
 		.last_ns = at_ns,
 		.user_hash = hash_u64(0, ip),
 		.user_ips = &ip,
-		.nr_user = 1,
+		.nr_user = ip != 0,
+		.status = ip ? LB_STACK_COMPLETE : LB_STACK_NO_USER,
 	};
 
 	handlers->sample(handlers->ctx, &sample);

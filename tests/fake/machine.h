@@ -92,7 +92,7 @@ uint64_t fake_cpu_ns(void);
 
 /* ---- the script ---- */
 
-/** @count samples of an image, all at the instruction @ip, at one time. */
+/** @count samples of an image, all at the instruction @ip (0: no user stack), at one time. */
 void fake_sample(uint32_t at_ms, const struct fake_image *image, uint64_t ip,
 		 uint64_t count);
 /** One sample each millisecond of [from_ms, to_ms). */

@@ -288,6 +288,11 @@ void unwind_feeder_free(struct unwind_feeder *w)
 	free(w);
 }
 
+void unwind_feeder_read_all(struct unwind_feeder *w)
+{
+	(void)w;
+}
+
 void unwind_feeder_prepare(struct unwind_feeder *w, const struct process *p,
 			   bool (*is_wanted)(const struct mapping *m),
 			   uint64_t deadline_ns)

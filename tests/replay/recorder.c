@@ -640,6 +640,26 @@ static void many_stacks_beyond_the_limits_are_told(void **state)
 
 /* ---- attribution of samples to images ---- */
 
+/*
+ * A process that ends during its exec has no user stack and no name, and is told of. A
+ * kernel thread is not.
+ */
+static void processes_without_a_name_are_told(void **state)
+{
+	struct fake_image brief = {FAKE_FIRST_PID, 1, 100},
+			  kthread = {FAKE_FIRST_PID + 1, 0, 100};
+
+	(void)state;
+	begin_program(&program, "/bin/program");
+	fake_samples(110, 200, &program, IP);
+	fake_sample(150, &brief, 0, 3);
+	fake_sample(150, &kthread, 0, 5);
+	fake_signal(1000, SIGINT);
+	record((struct sampling){0});
+	assert_true(is_warned(0, "1 process lived too briefly to be named (3 samples)."));
+	check_sums();
+}
+
 /* Three programs with one pid and address: an exec, then a new process. */
 static void samples_go_to_their_image(void **state)
 {
@@ -1111,6 +1131,7 @@ int main(void)
 		REPLAY(names_beyond_the_maximum_are_told),
 		REPLAY(many_stacks_are_counted),
 		REPLAY(many_stacks_beyond_the_limits_are_told),
+		REPLAY(processes_without_a_name_are_told),
 		REPLAY(samples_go_to_their_image),
 		REPLAY(an_exec_is_told_late),
 		REPLAY(an_address_changes_its_owner),
