@@ -64,6 +64,12 @@ struct mmap2_record {
 	char path[];
 };
 
+/*
+ * With several events open, each but the first gets a longer record: the kernel adds the
+ * size of the sample id to the same header for each event (kernel/events/core.c,
+ * perf_event_ksymbol_output()). So the id is where the name ends, a multiple of 8 bytes,
+ * and the bytes behind it have no meaning.
+ */
 struct ksymbol_record {
 	struct perf_event_header header;
 	uint64_t addr;
@@ -143,13 +149,17 @@ static int decode_mmap2(const struct mmap2_record *r, uint32_t size,
 static int decode_ksymbol(const struct ksymbol_record *r, uint32_t size,
 			  struct task_event *ret)
 {
-	size_t room;
+	struct sample_id id;
+	size_t room, len;
 
-	if (size < sizeof(*r) + sizeof(struct sample_id) + 1)
+	if (size < sizeof(*r) + sizeof(id) + 1)
 		return -EBADMSG;
-	room = size - sizeof(*r) - sizeof(struct sample_id);
-	if (!memchr(r->name, '\0', room) || r->addr + r->len < r->addr)
+	room = size - sizeof(*r) - sizeof(id);
+	len = (strnlen(r->name, room) + 8) / 8 * 8; /* with the NUL */
+	if (len > room || r->addr + r->len < r->addr)
 		return -EBADMSG;
+	memcpy(&id, r->name + len, sizeof(id));
+	ret->time_ns = id.time_ns;
 	ret->kind = r->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER
 			    ? TASK_EVENT_KERNEL_CODE_END
 			    : TASK_EVENT_KERNEL_CODE;

@@ -72,7 +72,7 @@ kernel_without_names() {
 	dd if=/dev/zero of=/dev/null bs=1 >/dev/null 2>&1 &
 	dd=$!
 	ends "$dd"
-	chosen "$1" "$pids == {$dd} and s['kernel'] > 0 and not any(f['object'] == '[kernel]' for f in d['functions'])" -p $dd
+	chosen "$1" "$pids == {$dd} and s['kernel'] > 0 and not any(f['object'] == '[kernel]' and f['name'] for f in d['functions'])" -p $dd
 	kernel_status=$?
 	kill $dd
 	[ $kernel_status -eq 0 ] || return 1

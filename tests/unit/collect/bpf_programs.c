@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "collect/bpf_programs.h"
 #include "collect/task_ring.h"
 
@@ -81,19 +82,23 @@ static void programs_come_and_go(void **state)
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K},
 		{.code = BPF_JMP | BPF_EXIT},
 	};
-	_cleanup_(task_ring_freep) struct task_ring *ring = NULL;
+	/* The kernel writes each ring's record a little differently. */
+	_cleanup_(task_ring_freep) struct task_ring *first = NULL, *ring = NULL,
+						    *last = NULL;
 	_cleanup_close_ int prog = -1;
 	struct told told = {0};
 	struct error err = {0};
-	uint64_t ip;
+	uint64_t ip, begin_ns;
 
 	(void)state;
 	if (geteuid() != 0 || !has_jit()) {
 		print_message("skip: needs root, and a kernel that compiles BPF\n");
 		skip();
 	}
-	if (task_ring_new(&ring, &err))
+	if (task_ring_new(&first, &err) || task_ring_new(&ring, &err) ||
+	    task_ring_new(&last, &err))
 		fail_msg("%s", err.text);
+	begin_ns = clock_now_ns();
 	prog = bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, NAME, "GPL", none,
 			     ARRAY_SIZE(none), NULL);
 	assert_true(prog >= 0);
@@ -111,7 +116,14 @@ static void programs_come_and_go(void **state)
 		task_ring_read(ring, hear, &told);
 	}
 	assert_int_equal(told.nr_removed, 1);
-	assert_true(told.removed_ns > told.added_ns);
+	assert_true(told.added_ns > begin_ns && told.removed_ns > told.added_ns);
+	for (size_t i = 0; i < 2; i++) {
+		struct told other = {0};
+
+		task_ring_read(i ? last : first, hear, &other);
+		assert_in_range(other.added_ns, begin_ns, told.removed_ns - 1);
+		assert_in_range(other.removed_ns, told.added_ns + 1, clock_now_ns());
+	}
 }
 
 int main(void)

@@ -198,6 +198,11 @@ static void code_of_the_kernel_has_name_and_place(void **state)
 		assert_string_equal(ev.name, "bpf_prog_12_name");
 		assert_int_equal(ev.time_ns, 123);
 	}
+	/* The id is behind the name, not at the end. */
+	ksymbol_record(&r, 0, "1234567");
+	memset(r.bytes + r.size, 0xff, 32);
+	assert_int_equal(task_record_decode(r.bytes, r.size + 32, &ev), 1);
+	assert_int_equal(ev.time_ns, 123);
 	/* A name without a terminating NUL. */
 	memset(r.bytes + 24, 'x', r.size - 24 - 16);
 	assert_int_equal(task_record_decode(r.bytes, r.size, &ev), -EBADMSG);
