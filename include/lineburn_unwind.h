@@ -66,9 +66,9 @@ struct lb_unwind_rows {
 	struct lb_unwind_row row[LB_ROWS_PER_VALUE];
 };
 
-#define LB_SLAB_VALUES 1024 /* of struct lb_unwind_rows: 256 KiB */
+#define LB_SLAB_VALUES 4096 /* of struct lb_unwind_rows: 1 MiB */
 #define LB_SLAB_ROWS   (LB_SLAB_VALUES * LB_ROWS_PER_VALUE) /* a page never needs more */
-#define LB_MAX_SLABS   4096 /* 1 GiB; an option limits them further */
+#define LB_MAX_SLABS   1024 /* 1 GiB; an option limits them further */
 
 /* ---- pages ---- */
 

@@ -206,8 +206,9 @@ struct row_slab {
 };
 
 /*
- * The kernel's memory for rows: slabs of 256 KiB, created on demand and written through
- * a mapping. A run of rows never crosses a slab.
+ * The kernel's memory for rows: slabs of 1 MiB, created on demand and written through a
+ * mapping. Smaller ones would take more time: to add one waits for an RCU grace period,
+ * some 15 ms. A run of rows never crosses a slab.
  */
 struct row_slabs {
 	int slabs_fd; /* the kernel's array of slabs; borrowed */

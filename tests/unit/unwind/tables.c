@@ -199,7 +199,12 @@ static int setup(void **state)
 
 static int setup_two_slabs(void **state)
 {
-	return setup_with(state, 2 * 256 * 1024 + 1);
+	return setup_with(state, 2 * 1024 * 1024 + 1);
+}
+
+static int setup_one_slab(void **state)
+{
+	return setup_with(state, 1024 * 1024 + 1);
 }
 
 static int teardown(void **state)
@@ -318,8 +323,9 @@ static void room_rests(void **state)
 	uint32_t object = unwind_object_add(t, 4), again;
 	struct lb_unwind_page old;
 
-	assert_int_equal(fill(t, object, 0, 65536), 0);
-	assert_int_equal(fill(t, object, 1, 60000), 0);
+	for (uint64_t page = 0; page < 3; page++)
+		assert_int_equal(fill(t, object, page, 65536), 0);
+	assert_int_equal(fill(t, object, 3, 60000), 0);
 	old = kernel.pages[object];
 	unwind_object_remove(t, object);
 	assert_state(object, 0, LB_PAGE_ABSENT);
@@ -343,16 +349,16 @@ static void the_idlest_are_evicted(void **state)
 	uint32_t object = unwind_object_add(t, 8);
 	struct unwind_totals totals;
 
-	/* Fill two slabs of 64 Ki rows. */
+	/* Fill the slab. */
 	for (uint64_t page = 0; page < 4; page++)
-		assert_int_equal(fill(t, object, page, 32768), 0);
+		assert_int_equal(fill(t, object, page, 65536), 0);
 	unwind_tables_grace(t); /* all were used: evicts one for the reserve */
 	unwind_tables_totals(t, &totals);
 	assert_int_equal(totals.nr_pages_evicted, 1);
 	unwind_tables_grace(t); /* frees the evicted page */
 	for (uint64_t page = 0; page < 4; page++)
 		if (kernel.pages[object + page].state == LB_PAGE_ABSENT)
-			assert_int_equal(fill(t, object, page, 32768), 0);
+			assert_int_equal(fill(t, object, page, 65536), 0);
 	for (int age = 0; age < 3; age++) {
 		for (uint64_t page = 0; page < 4; page++)
 			kernel.pages[object + page].used = page != 2;
@@ -363,11 +369,11 @@ static void the_idlest_are_evicted(void **state)
 	assert_state(object, 1, LB_PAGE_ROWS);
 	assert_state(object, 3, LB_PAGE_ROWS);
 	unwind_tables_grace(t);
-	assert_int_equal(fill(t, object, 5, 32768), 0);
+	assert_int_equal(fill(t, object, 5, 65536), 0);
 	unwind_tables_totals(t, &totals);
 	assert_int_equal(totals.nr_pages_refused, 0);
-	assert_int_equal(totals.row_bytes, 2 * 256 * 1024);
-	assert_int_equal(kernel.nr_slabs, 2);
+	assert_int_equal(totals.row_bytes, 1024 * 1024);
+	assert_int_equal(kernel.nr_slabs, 1);
 }
 
 /*
@@ -380,13 +386,13 @@ static void busy_pages_are_marked_again(void **state)
 	uint32_t object = unwind_object_add(t, 4), before = kernel.pages_generation;
 
 	for (uint64_t page = 0; page < 4; page++)
-		assert_int_equal(fill(t, object, page, 32768), 0);
+		assert_int_equal(fill(t, object, page, 65536), 0);
 	unwind_tables_grace(t); /* marks all as unused, and evicts the first */
 	assert_state(object, 0, LB_PAGE_ABSENT);
 	for (uint64_t page = 1; page < 3; page++)
 		kernel.pages[object + page].used = kernel.pages_generation != before;
 	unwind_tables_grace(t);
-	assert_int_equal(fill(t, object, 0, 32768), 0);
+	assert_int_equal(fill(t, object, 0, 65536), 0);
 	unwind_tables_grace(t);
 	assert_state(object, 1, LB_PAGE_ROWS);
 	assert_state(object, 2, LB_PAGE_ROWS);
@@ -400,15 +406,15 @@ static void a_refused_page_comes_later(void **state)
 	uint32_t object = unwind_object_add(t, 8);
 	struct unwind_totals totals;
 
-	assert_int_equal(fill(t, object, 0, 65536), 0);
-	assert_int_equal(fill(t, object, 1, 65536), 0);
-	assert_int_equal(fill(t, object, 2, 65536), -ENOSPC);
+	for (uint64_t page = 0; page < 4; page++)
+		assert_int_equal(fill(t, object, page, 65536), 0);
+	assert_int_equal(fill(t, object, 4, 65536), -ENOSPC);
 	unwind_tables_totals(t, &totals);
 	assert_int_equal(totals.nr_pages_refused, 1);
 	assert_int_equal(totals.nr_pages_evicted, 1);
 	unwind_tables_grace(t);
-	assert_int_equal(fill(t, object, 2, 65536), 0);
-	assert_rule(object, 0x20001, LB_CFA_SP, 8);
+	assert_int_equal(fill(t, object, 4, 65536), 0);
+	assert_rule(object, 0x40001, LB_CFA_SP, 8);
 }
 
 static void rules_have_a_maximum(void **state)
@@ -601,7 +607,7 @@ static void churn(void **state)
 	srandom(1);
 	for (int round = 0; round < 3000; round++) {
 		int i = (int)(random() % NR);
-		uint32_t nr_rows = 1 + (uint32_t)(random() % 3000);
+		uint32_t nr_rows = 1 + (uint32_t)(random() % 24000);
 
 		if (objects[i] != UNWIND_NO_OBJECT)
 			unwind_object_remove(t, objects[i]);
@@ -646,13 +652,13 @@ int main(void)
 		cmocka_unit_test_setup_teardown(rows_are_found, setup, teardown),
 		cmocka_unit_test_setup_teardown(pages_beyond_the_object_are_no_ones,
 						setup, teardown),
-		cmocka_unit_test_setup_teardown(room_rests, setup_two_slabs, teardown),
-		cmocka_unit_test_setup_teardown(the_idlest_are_evicted, setup_two_slabs,
+		cmocka_unit_test_setup_teardown(room_rests, setup_one_slab, teardown),
+		cmocka_unit_test_setup_teardown(the_idlest_are_evicted, setup_one_slab,
 						teardown),
 		cmocka_unit_test_setup_teardown(busy_pages_are_marked_again,
-						setup_two_slabs, teardown),
+						setup_one_slab, teardown),
 		cmocka_unit_test_setup_teardown(a_refused_page_comes_later,
-						setup_two_slabs, teardown),
+						setup_one_slab, teardown),
 		cmocka_unit_test_setup_teardown(rules_have_a_maximum, setup, teardown),
 		cmocka_unit_test_setup_teardown(pages_have_a_maximum, setup, teardown),
 		cmocka_unit_test_setup_teardown(segments_are_shared, setup, teardown),
