@@ -77,6 +77,9 @@ static struct kernel_function *make_room(struct kernel_code *k,
 			known = f;
 			continue;
 		}
+		/* A list is newer than the events so far; later ones will tell the end. */
+		if (!ev->name)
+			continue;
 		f->until_ns = time_ns;
 		k->nr_changes++;
 	}

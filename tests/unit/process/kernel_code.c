@@ -141,6 +141,16 @@ static void a_list_is_newer_than_events(void **state)
 	assert_at(0x1000, 1, 9, "first");
 	assert_at(0x1000, 15, 15, "none");
 	assert_at(0x1000, 20, 90, "second");
+	/* The list comes between the events of one that was added after the last list. */
+	lose(90);
+	add(100, 0x2000, "third");
+	add(0, 0x2080, NULL);
+	kernel_code_is_listed(&code);
+	remove_(120, 0x2000, "third");
+	add(130, 0x2080, "fourth");
+	assert_at(0x2080, 91, 99, "none");
+	assert_at(0x2080, 100, 119, "third");
+	assert_at(0x2080, 130, 140, "fourth");
 }
 
 static void lost_events_end_what_is_known(void **state)
