@@ -253,7 +253,7 @@ const char *render_limit(const struct render_input *in, enum render_limit limit,
 			return NULL;
 		return "The clock cannot sample kernel code that runs with interrupts "
 		       "off: its samples are counted in the function that enables them "
-		       "again.";
+		       "again, maybe that of the next program on the CPU.";
 	case NR_RENDER_LIMITS:
 		break;
 	}
