@@ -1034,12 +1034,9 @@ static void visit_nameless(struct work *w, struct findings *f,
 			   const struct location_sites *place,
 			   const struct mapping_code *code, const struct stack_walk *walk)
 {
-	if (f->undescribed == PROFILE_NONE) {
-		tally_add_total(&w->functions.items[place->function], walk->number,
-				walk->weight);
+	tally_add_total(&w->functions.items[place->function], walk->number, walk->weight);
+	if (f->undescribed == PROFILE_NONE)
 		name_innermost(f, place->function, code->may_charge);
-	}
-	pass(code, f, place->name);
 }
 
 static struct findings walk_stack(struct work *w, const struct stack_walk *walk)
@@ -1070,8 +1067,13 @@ static struct findings walk_stack(struct work *w, const struct stack_walk *walk)
 								       .line = k};
 			pass(code, &f, site->name);
 		}
-		if (!place->nr_sites)
+		if (place->nr_sites)
+			continue;
+		/* Such code of a JIT is a function of its own: undescribed_function(). */
+		if (code->kind != CODE_JIT ||
+		    !is_undescribed(&w->p->locations[locations[i]]))
 			visit_nameless(w, &f, place, code, walk);
+		pass(code, &f, place->name);
 	}
 	return f;
 }

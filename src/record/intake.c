@@ -293,7 +293,8 @@ int intake_init(struct intake *in, const struct sampling *config, struct strpool
 		rc = task_ring_new(&in->tasks, err);
 	/* Events are recorded since, so no code that comes later is missed. */
 	in->kernel_code.must_list = true;
-	list_kernel_code(in);
+	if (!rc)
+		list_kernel_code(in);
 	return rc ? rc : open_watches(in, err);
 }
 

@@ -9,8 +9,9 @@
  * There are 120,000 to 250,000 lines. So the text is kept as read, only an array of
  * offsets in it is sorted, and only names that are looked up are interned.
  *
- * Lines of /proc/modules (kernel/module/procfs.c, m_show()): a module, all its memory,
- * and where its code begins, which is first in the memory or has a memory of its own:
+ * Lines of /proc/modules (kernel/module/procfs.c, m_show()): a module, the bytes of all its
+ * memory, and where its code begins, which is first in that memory, or, since Linux 6.4,
+ * in pages of its own:
  *
  *   nf_tables 372736 110 nft_ct,nft_log, Live 0xffffffffc0a4e000 (E)
  */
@@ -20,7 +21,6 @@
 #include <string.h>
 
 #include "base/io.h"
-#include "base/match.h"
 #include "base/search.h"
 #include "base/vec.h"
 
@@ -29,8 +29,7 @@
 #define MAX_FUNCTION  (1u << 20) /* code farther above a symbol does not belong to it */
 #define KERNEL_OFFSET UINT32_MAX
 #define MAX_MODULES   65536
-/* Instructions that ftrace and kprobes copy are in pages, with a symbol for each. */
-#define COPIED_BYTES 4096
+#define PAGE_BYTES    4096 /* the least; a module's code ends at the end of a page */
 
 struct symbol_place {
 	uint64_t ip;
@@ -245,18 +244,25 @@ static bool is_in_module(const struct kallsyms *k, const char *name, uint64_t ip
 	return false;
 }
 
-/* Does @ip, above symbol @p and below the next symbol, belong to it? */
+static bool is_last_of_module(const struct kallsyms *k, const struct symbol_place *p)
+{
+	const struct symbol_place *next = p + 1;
+
+	return next == k->places + k->nr || next->module == KERNEL_OFFSET ||
+	       strcmp(k->text + next->module, k->text + p->module) != 0;
+}
+
+/*
+ * Does @ip, above symbol @p and below the next symbol, belong to it? Code that the kernel
+ * generates ("bpf", "__builtin__ftrace", "__builtin__kprobes") is in no module.
+ */
 static bool reaches(const struct kallsyms *k, const struct symbol_place *p, uint64_t ip)
 {
-	const char *module = k->text + p->module;
-
 	if (p->module == KERNEL_OFFSET)
 		return ip - p->ip <= MAX_FUNCTION && !is_end_marker(k->text + p->name);
-	if (strcmp(module, "bpf") == 0)
+	if (is_last_of_module(k, p) && ip / PAGE_BYTES != p->ip / PAGE_BYTES)
 		return false;
-	if (match_starts(module, "__builtin__"))
-		return ip - p->ip < COPIED_BYTES;
-	return is_in_module(k, module, ip);
+	return is_in_module(k, k->text + p->module, ip);
 }
 
 const char *kallsyms_at(const struct kallsyms *k, uint64_t start)

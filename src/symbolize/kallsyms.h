@@ -32,7 +32,7 @@ DEFINE_CLEANUP(struct kallsyms, kallsyms_free);
 /**
  * Finds the text symbol that @ip belongs to. Return: false when there is none, or when
  * @ip may be in other code: symbols have no size, and code between them may have none.
- * So never a BPF program's.
+ * So never that of code which the kernel generated, such as a BPF program.
  */
 bool kallsyms_find(const struct kallsyms *k, uint64_t ip, struct kernel_symbol *ret);
 

@@ -12,15 +12,19 @@
 static void load_kallsyms(struct symbolizer *s)
 {
 	uint64_t nr_lists = s->config.kernel_code ? s->config.kernel_code->nr_lists : 0;
+	struct kallsyms *loaded;
 	int err;
 
 	if (s->kallsyms_tried && s->kallsyms_lists == nr_lists)
 		return;
 	s->kallsyms_tried = true;
 	s->kallsyms_lists = nr_lists;
-	kallsyms_free(take_ptr(s->kallsyms));
 	err = kallsyms_load(s->config.kallsyms_path, s->config.modules_path, s->pool,
-			    &s->kallsyms);
+			    &loaded);
+	if (!err) {
+		kallsyms_free(s->kallsyms);
+		s->kallsyms = loaded;
+	}
 	if (err)
 		log_debug("%s: error %d, kernel functions have no names, skipping",
 			  s->config.kallsyms_path, -err);
@@ -52,23 +56,23 @@ static bool find_symbol(const struct symbolizer *s, const struct entry *entry,
 	const struct kernel_code *code = s->config.kernel_code;
 	const struct kernel_function *f;
 
-	switch (entry->last_ns ? kernel_code_find(code, entry->lookup, entry->first_ns,
-						  entry->last_ns, &f)
-			       : KERNEL_CODE_NONE) {
-	case KERNEL_CODE_FOUND:
-		ret->name = f->name ? strpool_add(s->pool, f->name)
-				    : kallsyms_at(s->kallsyms, f->start);
-		if (!ret->name)
-			return false;
-		ret->module = match_starts(ret->name, "bpf_") ? "bpf" : "";
-		ret->start = f->start;
-		return true;
-	case KERNEL_CODE_AMBIGUOUS:
+	if (!entry->last_ns)
+		return kallsyms_find(s->kallsyms, entry->lookup, ret);
+	if (kernel_code_find(code, entry->lookup, entry->first_ns, entry->last_ns, &f) !=
+	    KERNEL_CODE_FOUND)
 		return false;
-	case KERNEL_CODE_NONE:
-		break;
-	}
-	return kallsyms_find(s->kallsyms, entry->lookup, ret);
+	/* If it has ended, the symbol at its address is that of other code by now. */
+	if (f->name)
+		ret->name = strpool_add(s->pool, f->name);
+	else if (f->until_ns == UINT64_MAX)
+		ret->name = kallsyms_at(s->kallsyms, f->start);
+	else
+		ret->name = NULL;
+	if (!ret->name)
+		return false;
+	ret->module = match_starts(ret->name, "bpf_") ? "bpf" : "";
+	ret->start = f->start;
+	return true;
 }
 
 static int name_entry(struct symbolizer *s, struct entry *entry, struct frame *frame)

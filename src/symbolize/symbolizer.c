@@ -333,8 +333,7 @@ uint32_t symbolizer_want_kernel(struct symbolizer *s, uint64_t ip, enum frame_ki
 		entry.first_ns = entry.last_ns = function->from_ns + 1;
 		break;
 	case KERNEL_CODE_AMBIGUOUS:
-		entry.first_ns = first_ns;
-		entry.last_ns = last_ns;
+		entry.first_ns = entry.last_ns = UINT64_MAX; /* no function is there */
 		break;
 	case KERNEL_CODE_NONE:
 		break;

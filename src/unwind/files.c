@@ -247,7 +247,7 @@ static void expect(struct unwind_files *f, uint32_t id, uint64_t nr_pages)
 	 * For larger files the decoder returns only requested pages, and here are none.
 	 */
 	if (nr_pages > EARLY_MAX_PAGES || file_pages(f, id) > WHOLE_FILE_PAGES) {
-		if (f->reads_all && file->nr_requests < REQUESTS_TO_READ_ALL) {
+		if (f->reads_all) {
 			file->nr_requests = REQUESTS_TO_READ_ALL;
 			expect_all(f, id);
 		}
@@ -441,11 +441,6 @@ static void read_file(struct unwind_files *f, uint32_t id, const uint64_t *pages
 	end_ns = clock_now_ns();
 	f->totals->nr_asked++;
 	f->totals->ask_ns += end_ns - begin_ns;
-	log_debug("unwind rows of %s: %zu pages asked, %zu pages and %zu rows answered, "
-		  "%.1f ms%s",
-		  target ? target->path : "[vdso]", nr, rows.nr_pages, rows.nr_rows,
-		  (double)(end_ns - begin_ns) / 1e6,
-		  answer == WORKER_OK ? "" : ", failed");
 	if (answer == WORKER_CANNOT_START) {
 		file->pause_until_ns = end_ns + PAUSE_NS;
 		return;
@@ -455,6 +450,11 @@ static void read_file(struct unwind_files *f, uint32_t id, const uint64_t *pages
 		file->is_dead = true; /* all its pages become empty */
 	}
 	fill(f, file, &rows, pages, nr);
+	log_debug("unwind rows of %s: %zu pages asked, %zu pages and %zu rows answered, "
+		  "%.1f ms%s",
+		  target ? target->path : "[vdso]", nr, rows.nr_pages, rows.nr_rows,
+		  (double)(end_ns - begin_ns) / 1e6,
+		  answer == WORKER_OK ? "" : ", failed");
 	row_pages_deinit(&rows);
 }
 

@@ -25,10 +25,10 @@ int unwind_files_new(struct unwind_tables *tables, struct process_table *process
 		     struct worker *decoder, struct unwind_totals *totals,
 		     struct unwind_files **ret, struct error *err);
 void unwind_files_free(struct unwind_files *f);
+DEFINE_CLEANUP(struct unwind_files, unwind_files_free);
 
 /** From now on, large files are read in idle time even if they were not requested. */
 void unwind_files_read_all(struct unwind_files *f);
-DEFINE_CLEANUP(struct unwind_files, unwind_files_free);
 
 /**
  * Fills in the segment of @m (MAPPING_FILE, MAPPING_MEMFD, MAPPING_VDSO); without rows if

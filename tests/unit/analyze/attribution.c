@@ -133,6 +133,14 @@ static void assert_function(const struct attribution *a, const char *name,
 	fail_msg("%s (%s) is not there", name, object);
 }
 
+static void assert_no_function(const struct attribution *a, const char *name,
+			       const char *object)
+{
+	for (size_t i = 0; i < a->nr_functions; i++)
+		assert_false(!strcmp(a->functions[i].name, name) &&
+			     !strcmp(a->functions[i].object, object));
+}
+
 static void assert_miss(const struct attribution *a, enum miss miss, uint64_t samples,
 			const char *object)
 {
@@ -575,10 +583,19 @@ static void undescribed_code_is_a_function_of_its_own(void **state)
 	assert_function(a, "call", "app", 32, 127 - 16);
 	assert_miss(a, MISS_JIT_UNKNOWN, 30, "[jit]");
 	assert_miss(a, MISS_AMBIGUOUS_TIME, 1, "[jit]");
+	assert_no_function(a, "", "[jit]");
+	attribution_free(a);
+
+	/* A caller without a name has its total, as one with a name has. */
+	add_stack(p, 0, 3, unknown, add_location(p, blas, 9, MISS_NO_SYMBOLS, ""),
+		  caller);
+	a = ATTRIBUTE();
+	assert_function(a, "", "libopenblas.so", 0, 3);
+	assert_function(a, "code of a JIT, not described", "[jit]", 27, 27);
 	attribution_free(a);
 
 	a = ATTRIBUTE(.charge = CHARGE_LEAF);
-	assert_function(a, "code of a JIT, not described", "[jit]", 16, 16);
+	assert_function(a, "code of a JIT, not described", "[jit]", 19, 19);
 	assert_function(a, "vfs_read", "[kernel]", 8, 8);
 	attribution_free(a);
 }

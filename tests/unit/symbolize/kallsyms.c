@@ -27,6 +27,7 @@ static const char modules[] = "nf_tables 4096 2 nft_ct,nft_log, Live "
 			      "garbage\n"
 			      "huge 18446744073709551615 0 - Live 0xffffffffc0b00000\n"
 			      "no_address 1 0 - Live\n"
+			      "two 65536 0 - Live 0xffffffffc0d00000\n"
 			      "\n"
 			      "last 8192 0 - Live 0xffffffffc0c00000";
 
@@ -62,6 +63,8 @@ static const char fixture[] = "0000000000000000 A fixed_percpu_data\n"
 			      "ffffffffc0b00000 t in_huge\t[huge]\n"
 			      "ffffffffc0b80000 t unloaded\t[gone]\n"
 			      "ffffffffc0c00010 t in_last\t[last]\n"
+			      "ffffffffc0d00000 t in_two\t[two]\n"
+			      "ffffffffc0d02000 t in_two_more\t[two]\n"
 			      "garbage\n"
 			      "ffffffffc0\n"
 			      "\n"
@@ -84,16 +87,18 @@ static const struct {
 	{0xffffffffc03f1a3f, NULL, NULL, 0},
 	/* How long a BPF program is, symbols do not say. */
 	{0xffffffffc03f1a41, NULL, NULL, 0},
-	{0xffffffffc0100fff, "kprobe_insn_page", "__builtin__kprobes",
-	 0xffffffffc0100000},
-	{0xffffffffc0101000, NULL, NULL, 0},
+	{0xffffffffc0100010, NULL, NULL, 0},
 	{0xffffffffc0a4e010, "nf_hook_slow", "nf_tables", 0xffffffffc0a4e000},
 	{0xffffffffc0a4efff, "nf_hook_slow", "nf_tables", 0xffffffffc0a4e000},
 	{0xffffffffc0a4f000, NULL, NULL, 0}, /* behind the module */
 	{0xffffffffc0b00010, NULL, NULL, 0},
 	{0xffffffffc0b80010, NULL, NULL, 0},
-	{0xffffffffc0c01fff, "in_last", "last", 0xffffffffc0c00010},
-	{0xffffffffc0c02000, NULL, NULL, 0},
+	{0xffffffffc0c00fff, "in_last", "last", 0xffffffffc0c00010},
+	{0xffffffffc0c01000, NULL, NULL, 0}, /* maybe behind the pages of its code */
+	{0xffffffffc0d00fff, "in_two", "two", 0xffffffffc0d00000},
+	{0xffffffffc0d01fff, "in_two", "two", 0xffffffffc0d00000},
+	{0xffffffffc0d02fff, "in_two_more", "two", 0xffffffffc0d02000},
+	{0xffffffffc0d03000, NULL, NULL, 0},
 	{0xffffffffc0a50000, "last_line_without_newline", "", 0xffffffffc0a50000},
 	{0xffffffffc0afffff, "last_line_without_newline", "", 0xffffffffc0a50000},
 	{0, NULL, NULL, 0},

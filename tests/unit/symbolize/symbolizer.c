@@ -842,6 +842,22 @@ static void test_generated_kernel_code(void **state)
 	kernel_code_deinit(&kernel_code);
 }
 
+/* A listed program without a name ends with the loss of events: another may be there. */
+static void test_listed_before_a_loss(void **state)
+{
+	const uint64_t ip = 0xffffffffc0b00000;
+
+	(void)state;
+	tell_code(TASK_EVENT_KERNEL_CODE, 0, ip, NULL);
+	tell_code(TASK_EVENT_LOST, 50, 0, NULL);
+	tell_code(TASK_EVENT_KERNEL_CODE, 0, ip, NULL);
+	kernel_code_is_listed(&kernel_code);
+	assert_int_equal(resolve_one(want_at(ip, 1, 2))->nr_frames, 0);
+	assert_string_equal(function_of(resolve_one(want_at(ip, 60, 70))),
+			    "bpf_prog_1_listed");
+	kernel_code_deinit(&kernel_code);
+}
+
 /* After events were lost, programs are listed again, and their symbols are read anew. */
 static void test_listed_again(void **state)
 {
@@ -1060,6 +1076,7 @@ int main(int argc, char **argv)
 		TEST(test_refused_jit_file),
 		TEST(test_kernel),
 		TEST(test_generated_kernel_code),
+		TEST(test_listed_before_a_loss),
 		TEST(test_listed_again),
 		TEST(test_hidden_kernel),
 		TEST(test_real_process),
