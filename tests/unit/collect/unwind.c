@@ -507,7 +507,7 @@ static void rows_lead_to_the_outermost_frame(void **state)
 	assert_true(totals.ctr.n[LB_CTR_USER_FRAMES] >= 4 * f->seen.nr_in_all);
 	print_message("%u instructions verified\n", sampler_verified_insns(f->sampler));
 	/* clang 14: 10,644 */
-	assert_true(sampler_verified_insns(f->sampler) < 12000);
+	assert_true(sampler_verified_insns(f->sampler) < 14000); /* clang 19: 12,650 */
 }
 
 /* Marks the page as unused, and samples. Return: whether a walk has read the page. */
