@@ -267,15 +267,18 @@ attach_members() {
 		[ -n "$attached_window" ] || continue
 		ln -sf "$attached_window" "$attached_name.pb.gz"
 		members=$attached_members
+		# A member without any sample has no part.
+		attached_taken=0
 		"$LB" annotate --json "$attached_name.pb.gz" >"$attached_name.json" && take_part "$attached_name" ||
-			attached_status=$?
-		! have_samples "$attached_samples" "$attached_members" || break
+			attached_taken=$?
+		[ $attached_taken -ne 0 ] || ! have_samples "$attached_samples" "$attached_members" || break
 	done
 	for attached_member in $attached_members; do
 		kill "$(cat "$attached_member.pid")"
 	done
-	[ $attached_status -ne 0 ] || [ -n "$attached_window" ] || { echo "there is no second window"; return 1; }
-	return $attached_status
+	[ $attached_status -eq 0 ] || return $attached_status
+	[ -n "$attached_window" ] || { echo "there is no second window"; return 1; }
+	return "$attached_taken"
 }
 have_samples() {
 	for have_member in $2; do
