@@ -89,7 +89,16 @@ static int target_add_family(struct sampler *s, uint32_t tgid, uint32_t mask,
 struct thread {
 	uint32_t tid;
 	uint64_t start_ticks; /* since boot */
+	uint64_t
+		zombie_ns; /* when it was first seen as the zombie below; 0: it is none */
 };
+
+/*
+ * A leader that exits stays a zombie until the other threads have ended. If one of them
+ * calls exec, it takes over the leader's tid and stays a target. The kernel kills the
+ * leader first, and /proc does not say why. So for this long, the leader may come back.
+ */
+#define ZOMBIE_NS (2 * CLOCK_SECOND_NS)
 
 /* Containers and units are searched only in the first v1 hierarchies, this many. */
 #define V1_LOOKED_AT 2
@@ -129,7 +138,6 @@ struct target {
 	struct target_cgroups cgroups; /* zero-initialised: none requested */
 	struct thread *threads; /* included threads; heap */
 	size_t nr_threads, cap_threads;
-	bool are_gone; /* all had exited at the last check */
 	uint32_t *tgids; /* of the threads, parallel; heap */
 	size_t cap_tgids;
 };
@@ -141,19 +149,27 @@ bool target_follows_processes(const struct target_request *r)
 
 /* ---- threads ---- */
 
-/* Reads /proc/TID, which exists for each thread. Return: false if it has exited. */
-static bool read_thread(uint32_t tid, uint64_t *ret_start, uint32_t *ret_tgid)
+/* What /proc/TID says; it exists for each thread. */
+enum thread_state {
+	THREAD_GONE,
+	THREAD_ZOMBIE, /* of a process that has other threads */
+	THREAD_ALIVE
+};
+
+static enum thread_state read_thread(uint32_t tid, uint64_t *ret_start,
+				     uint32_t *ret_tgid)
 {
 	_cleanup_close_ int dir = proc_dir_open_here(tid);
 	struct proc_status status;
 	struct proc_stat stat;
 
-	if (dir < 0 || proc_dir_stat(dir, &stat) || proc_dir_status(dir, &status) ||
-	    stat.state == 'Z')
-		return false;
+	if (dir < 0 || proc_dir_stat(dir, &stat) || proc_dir_status(dir, &status))
+		return THREAD_GONE;
 	*ret_start = stat.start_ticks;
 	*ret_tgid = status.tgid;
-	return true;
+	if (stat.state != 'Z')
+		return THREAD_ALIVE;
+	return stat.nr_threads > 1 ? THREAD_ZOMBIE : THREAD_GONE;
 }
 
 static int no_thread(uint32_t tid, struct error *err)
@@ -162,12 +178,13 @@ static int no_thread(uint32_t tid, struct error *err)
 			 "there is no thread %u; see \"ps -eL\" for what runs", tid);
 }
 
-static bool is_there(const struct thread *thread)
+static enum thread_state state_of(const struct thread *thread)
 {
 	uint64_t start;
 	uint32_t tgid;
+	enum thread_state state = read_thread(thread->tid, &start, &tgid);
 
-	return read_thread(thread->tid, &start, &tgid) && start == thread->start_ticks;
+	return state && start != thread->start_ticks ? THREAD_GONE : state;
 }
 
 static int add_thread(struct target *c, const struct target_value *v, struct error *err)
@@ -176,14 +193,14 @@ static int add_thread(struct target *c, const struct target_value *v, struct err
 	uint32_t tgid;
 	int rc;
 
-	if (!read_thread(thread.tid, &thread.start_ticks, &tgid))
+	if (read_thread(thread.tid, &thread.start_ticks, &tgid) != THREAD_ALIVE)
 		return no_thread(thread.tid, err);
 	rc = sampler_filter_task(c->sampler, thread.tid | LB_TARGET_THREAD, mask_of(v),
 				 err);
 	if (rc)
 		return rc;
 	/* The tid may have been reused before the kernel side took it. */
-	if (!is_there(&thread)) {
+	if (state_of(&thread) != THREAD_ALIVE) {
 		sampler_forget_task(c->sampler, thread.tid | LB_TARGET_THREAD);
 		return no_thread(thread.tid, err);
 	}
@@ -199,19 +216,25 @@ static int add_thread(struct target *c, const struct target_value *v, struct err
 	return 0;
 }
 
-/*
- * When another thread calls exec, the leader seems to have exited for a moment. That
- * thread takes over the leader's tid and stays a target. So two checks in a row must
- * agree.
- */
+static bool is_gone(struct thread *thread)
+{
+	enum thread_state state = state_of(thread);
+
+	if (state != THREAD_ZOMBIE)
+		thread->zombie_ns = 0;
+	else if (!thread->zombie_ns)
+		thread->zombie_ns = clock_now_ns();
+	else if (clock_now_ns() - thread->zombie_ns > ZOMBIE_NS)
+		return true;
+	return state == THREAD_GONE;
+}
+
 bool target_threads_are_gone(struct target *c)
 {
-	bool were_gone = c->are_gone;
-
-	c->are_gone = c->nr_threads;
-	for (size_t i = 0; i < c->nr_threads && c->are_gone; i++)
-		c->are_gone = !is_there(&c->threads[i]);
-	return c->are_gone && were_gone;
+	for (size_t i = 0; i < c->nr_threads; i++)
+		if (!is_gone(&c->threads[i]))
+			return false;
+	return c->nr_threads;
 }
 
 /* ---- users ---- */

@@ -118,29 +118,43 @@ also_done
 # End it: it would use both CPUs.
 kill $threads
 
-# -t LEADER: another thread of the process calls exec, and so gets the leader's tid.
+# -t LEADER: another thread of the process calls exec, and so gets the leader's tid. With an argument,
+# the leader exits half a second before.
 cat >taken-over.c <<'END'
 #include <pthread.h>
 #include <unistd.h>
-static void *take_over(void *arg)
+static int leader_exits;
+static void await_go(void)
 {
 	while (access("go", F_OK))
 		usleep(10000);
+}
+static void *take_over(void *arg)
+{
+	await_go();
+	if (leader_exits)
+		usleep(500000);
 	execl("./in-it", "./in-it", "100000", (char *)NULL);
 	return arg;
 }
-int main(void)
+int main(int argc, char **argv)
 {
 	pthread_t thread;
+	(void)argv;
+	leader_exits = argc > 1;
 	pthread_create(&thread, NULL, take_over, NULL);
+	await_go();
+	if (leader_exits)
+		pthread_exit(NULL);
 	for (;;)
 		pause();
 }
 END
 gcc -O0 -g -o taken-over taken-over.c -pthread
+# taken_over [ARGUMENT]: of the program above
 taken_over() {
 	rm -f go
-	./taken-over >/dev/null 2>&1 &
+	./taken-over "$@" >/dev/null 2>&1 &
 	leader=$!
 	"$LB" record -F 499 -d 60 -o taken.pb.gz -t $leader >/dev/null 2>err &
 	recorder=$!
@@ -154,6 +168,41 @@ taken_over() {
 		"note('samples', s['count']) > 5"
 }
 check choice-thread-taken-over taken_over
+check choice-thread-taken-over-late taken_over late
+
+# A leader that exits, while another thread goes on, ends the recording.
+cat >left.c <<'END'
+#include <pthread.h>
+#include <unistd.h>
+static void *stay(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+int main(void)
+{
+	pthread_t thread;
+	pthread_create(&thread, NULL, stay, NULL);
+	while (access("go", F_OK))
+		;
+	pthread_exit(NULL);
+}
+END
+gcc -O0 -g -o left left.c -pthread
+leader_leaves() {
+	rm -f go
+	./left &
+	leader=$!
+	"$LB" record -F 499 -d 60 -o left.pb.gz -t $leader >/dev/null 2>err &
+	recorder=$!
+	wait_until 60 records $recorder && works $leader 50 && touch go
+	wait $recorder || { tail -n 1 err; return 1; }
+	kill $leader
+	"$LB" annotate --json left.pb.gz >left.json
+	profile_has left.json "sums_close()" "s['count'] > 5" "note('seconds', d['duration_ns'] / 1e9) < 50"
+}
+check choice-thread-leaves leader_leaves
 
 if command -v setpriv >/dev/null; then
 	setpriv --reuid=54321 --regid=54321 --clear-groups ./in-it 100000 &
