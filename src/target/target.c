@@ -150,14 +150,14 @@ bool target_follows_processes(const struct target_request *r)
 /* ---- threads ---- */
 
 /* What /proc/TID says; it exists for each thread. */
-enum thread_state {
+enum thread_presence {
 	THREAD_GONE,
 	THREAD_ZOMBIE, /* of a process that has other threads */
 	THREAD_ALIVE
 };
 
-static enum thread_state read_thread(uint32_t tid, uint64_t *ret_start,
-				     uint32_t *ret_tgid)
+static enum thread_presence read_thread(uint32_t tid, uint64_t *ret_start,
+					uint32_t *ret_tgid)
 {
 	_cleanup_close_ int dir = proc_dir_open_here(tid);
 	struct proc_status status;
@@ -178,13 +178,13 @@ static int no_thread(uint32_t tid, struct error *err)
 			 "there is no thread %u; see \"ps -eL\" for what runs", tid);
 }
 
-static enum thread_state state_of(const struct thread *thread)
+static enum thread_presence presence_of(const struct thread *thread)
 {
 	uint64_t start;
 	uint32_t tgid;
-	enum thread_state state = read_thread(thread->tid, &start, &tgid);
+	enum thread_presence presence = read_thread(thread->tid, &start, &tgid);
 
-	return state && start != thread->start_ticks ? THREAD_GONE : state;
+	return presence && start != thread->start_ticks ? THREAD_GONE : presence;
 }
 
 static int add_thread(struct target *c, const struct target_value *v, struct error *err)
@@ -200,7 +200,7 @@ static int add_thread(struct target *c, const struct target_value *v, struct err
 	if (rc)
 		return rc;
 	/* The tid may have been reused before the kernel side took it. */
-	if (state_of(&thread) != THREAD_ALIVE) {
+	if (presence_of(&thread) != THREAD_ALIVE) {
 		sampler_forget_task(c->sampler, thread.tid | LB_TARGET_THREAD);
 		return no_thread(thread.tid, err);
 	}
@@ -218,15 +218,15 @@ static int add_thread(struct target *c, const struct target_value *v, struct err
 
 static bool is_gone(struct thread *thread)
 {
-	enum thread_state state = state_of(thread);
+	enum thread_presence presence = presence_of(thread);
 
-	if (state != THREAD_ZOMBIE)
+	if (presence != THREAD_ZOMBIE)
 		thread->zombie_ns = 0;
 	else if (!thread->zombie_ns)
 		thread->zombie_ns = clock_now_ns();
 	else if (clock_now_ns() - thread->zombie_ns > ZOMBIE_NS)
 		return true;
-	return state == THREAD_GONE;
+	return presence == THREAD_GONE;
 }
 
 bool target_threads_are_gone(struct target *c)
