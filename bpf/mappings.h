@@ -53,10 +53,15 @@ struct rb_root___lb {
 	struct rb_node___lb *rb_node;
 } __attribute__((preserve_access_index));
 
+struct mm_context___lb {
+	void *vdso;
+} __attribute__((preserve_access_index));
+
 struct mm_struct___lb {
 	struct maple_tree___lb mm_mt; /* 6.1 */
 	struct rb_root___lb mm_rb; /* before */
 	__u64 start_code;
+	struct mm_context___lb context;
 } __attribute__((preserve_access_index));
 
 struct super_block___lb {
@@ -272,6 +277,24 @@ static __always_inline bool lb_find_file(struct file___lb *file)
 	       lb_find_tables((__u64)BPF_CORE_READ(backing, user_path.dentry, d_inode));
 }
 
+/* Same, for the vdso, which has no file. */
+static __always_inline bool lb_find_vdso(struct lb_mapping_search *s, __u64 start,
+					 __u64 end)
+{
+	struct mm_struct___lb *mm = lb_mm();
+	struct lb_unwind_file *tables;
+
+	if (!bpf_core_field_exists(mm->context.vdso) ||
+	    start != (__u64)BPF_CORE_READ(mm, context.vdso))
+		return false;
+	s->file = (struct lb_unwind_file_key){0};
+	tables = bpf_map_lookup_elem(&unwind_files, &s->file);
+	if (!tables || tables->size_bytes != end - start)
+		return false;
+	s->tables = *tables;
+	return true;
+}
+
 /* Sets the segment found, if @vma has tables. */
 static __always_inline void lb_take_mapping(struct lb_mapping_search *s,
 					    struct vm_area_struct___lb *vma)
@@ -280,9 +303,10 @@ static __always_inline void lb_take_mapping(struct lb_mapping_search *s,
 	__u64 off = BPF_CORE_READ(vma, vm_pgoff) << page_shift;
 	struct file___lb *file = BPF_CORE_READ(vma, vm_file);
 
-	if (s->ip < start || s->ip >= end || !file ||
+	if (s->ip < start || s->ip >= end ||
 	    (__u64)BPF_CORE_READ(vma, vm_mm) != (__u64)lb_mm() ||
-	    !(BPF_CORE_READ(vma, vm_flags) & VM_EXEC) || !lb_find_file(file))
+	    !(BPF_CORE_READ(vma, vm_flags) & VM_EXEC) ||
+	    !(file ? lb_find_file(file) : lb_find_vdso(s, start, end)))
 		return;
 	if (off >> 16 < s->tables.page ||
 	    (off + (end - start) - 1) >> 16 >= (__u64)s->tables.page + s->tables.nr_pages)

@@ -130,7 +130,7 @@ _Static_assert(sizeof(struct lb_unwind_process) == 32, "no padding in map values
 
 /* ---- files: for mappings that user space has not described yet ---- */
 
-/* As the kernel names the file of a mapping in /proc/PID/maps. */
+/* As the kernel names the file of a mapping in /proc/PID/maps. All 0: the vdso. */
 struct lb_unwind_file_key {
 	__u64 inode;
 	__u32 dev; /* major << 20 | minor */
@@ -143,7 +143,7 @@ struct lb_unwind_file_key {
  */
 struct lb_unwind_file {
 	__u64 size_bytes; /* when it was opened; another size or time: another content */
-	__s64 mtime_ns;
+	__s64 mtime_ns; /* 0: the vdso */
 	__u32 first_page; /* in the array of pages */
 	__u32 page; /* its number in the file: offset >> 16 */
 	__u32 nr_pages;

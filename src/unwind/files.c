@@ -300,6 +300,20 @@ static bool is_interpreter(const struct unwind_files *f, struct target_file *fil
 	return false;
 }
 
+/* Returns which key the kernel knows the mapped file by; the vdso's is all 0. */
+static struct lb_unwind_file_key key_of(const struct mapping *m)
+{
+	if (m->kind == MAPPING_VDSO)
+		return (struct lb_unwind_file_key){0};
+	if (m->inode)
+		return (struct lb_unwind_file_key){.inode = m->inode,
+						   .dev = kernel_dev(m->major, m->minor)};
+	/* Not all events of the kernel have it. */
+	return (struct lb_unwind_file_key){
+		.inode = m->file->inode,
+		.dev = kernel_dev(major(m->file->dev), minor(m->file->dev))};
+}
+
 /*
  * Lets processes use @o before their segments are known. An interpreter's file is not
  * shared: without its frames such a stack would be taken for a whole one.
@@ -308,24 +322,20 @@ static void share(struct unwind_files *f, uint32_t id, const struct mapping *m,
 		  const struct file_object *o)
 {
 	struct unwind_file *file = &f->files[id];
-	struct lb_unwind_file_key key = {.inode = m->inode,
-					 .dev = kernel_dev(m->major, m->minor)};
+	bool is_vdso = m->kind == MAPPING_VDSO;
+	struct lb_unwind_file_key key;
 	struct lb_unwind_file value = {.first_page = o->object,
 				       .page = (uint32_t)o->first,
 				       .nr_pages = (uint32_t)o->nr};
 
-	if (file->was_judged || m->kind != MAPPING_FILE)
+	if (file->was_judged || (m->kind != MAPPING_FILE && !is_vdso))
 		return;
 	file->was_judged = true;
-	/* Not all events of the kernel have it. */
-	if (!m->inode) {
-		key.inode = m->file->inode;
-		key.dev = kernel_dev(major(m->file->dev), minor(m->file->dev));
-	}
-	if (o->first > UINT32_MAX || is_interpreter(f, m->file))
+	if (o->first > UINT32_MAX || (!is_vdso && is_interpreter(f, m->file)))
 		return;
-	value.size_bytes = m->file->size_bytes;
-	value.mtime_ns = m->file->mtime_ns;
+	key = key_of(m);
+	value.size_bytes = is_vdso ? f->vdso_bytes : m->file->size_bytes;
+	value.mtime_ns = is_vdso ? 0 : m->file->mtime_ns;
 	if (!unwind_file_share(f->tables, &key, &value))
 		file->shared = key;
 }

@@ -10,6 +10,7 @@
  *   name NAME  sets the name of this thread
  *   user UID   sets the effective uid
  *   clear N    the C library touches N pages, called from one line
+ *   clock N    the vdso touches N pages, called by the C library from one line
  *   map N      makes N executable mappings of a page each
  *   through N PATH
  *              the library at PATH (through.S) calls the line that touches each of N pages. The
@@ -29,6 +30,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PAGE_BYTES 4096UL
@@ -77,6 +79,15 @@ __attribute__((noinline)) static void clear(unsigned long nr)
 	char *p = fresh(nr);
 
 	memset(p, 1, nr * PAGE_BYTES); /* HOT clear */
+	munmap(p, nr * PAGE_BYTES);
+}
+
+__attribute__((noinline)) static void read_clock(unsigned long nr)
+{
+	char *p = fresh(nr), *end = p + nr * PAGE_BYTES;
+
+	for (char *page = p; page < end; page += PAGE_BYTES)
+		clock_gettime(CLOCK_REALTIME, (void *)page); /* HOT clock */
 	munmap(p, nr * PAGE_BYTES);
 }
 
@@ -190,6 +201,8 @@ static void obey(char *order)
 			exit(5);
 	} else if (!strcmp(word, "clear")) {
 		clear(nr);
+	} else if (!strcmp(word, "clock")) {
+		read_clock(nr);
 	} else if (!strcmp(word, "map")) {
 		map_code(nr);
 	} else if (!strcmp(word, "through") && path) {
