@@ -490,16 +490,22 @@ static int read_function(const struct cfi_file *f, const Elf64_Sym *sym,
 		    : 0;
 }
 
-static bool is_wanted(const struct cfi_range *wanted, size_t nr, const Elf64_Sym *sym)
+/*
+ * Finds the first address of @sym in @wanted. A function may begin before the range that
+ * it reaches into, where there are no rows. Return: false: it is not wanted.
+ */
+static bool find_wanted(const struct cfi_range *wanted, size_t nr, const Elf64_Sym *sym,
+			uint64_t *ret)
 {
-	size_t low;
+	uint64_t lo = sym->st_value, hi = lo + sym->st_size;
+	size_t range;
 
 	/* Shortcut: most symbols of a large file are not wanted. */
-	if (!nr || sym->st_value >= wanted[nr - 1].hi ||
-	    sym->st_value + sym->st_size <= wanted[0].lo)
+	if (!nr || lo >= wanted[nr - 1].hi || hi <= wanted[0].lo)
 		return false;
-	low = SEARCH_FIRST(i, nr, wanted[i].hi > sym->st_value);
-	return low < nr && sym->st_value + sym->st_size > wanted[low].lo;
+	range = SEARCH_FIRST(i, nr, wanted[i].hi > lo);
+	*ret = lo < wanted[range].lo ? wanted[range].lo : lo;
+	return hi > wanted[range].lo;
 }
 
 int cfi_functions_read(const struct cfi_file *f, const struct cfi_range *wanted,
@@ -513,11 +519,12 @@ int cfi_functions_read(const struct cfi_file *f, const struct cfi_range *wanted,
 		return 0;
 	for (size_t i = 0; i < symbols.nr && *steps_left && !err; i++) {
 		Elf64_Sym sym = image_table_symbol(&symbols, i);
+		uint64_t first;
 
 		(*steps_left)--;
 		if (ELF64_ST_TYPE(sym.st_info) != STT_FUNC || !sym.st_size ||
-		    !is_wanted(wanted, nr_wanted, &sym) ||
-		    cfi_rows_cover(rows, sym.st_value) || is_of_v8(&symbols, &sym))
+		    !find_wanted(wanted, nr_wanted, &sym, &first) ||
+		    cfi_rows_cover(rows, first) || is_of_v8(&symbols, &sym))
 			continue;
 		err = read_function(f, &sym, steps_left, &found);
 	}

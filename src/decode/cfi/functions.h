@@ -18,11 +18,11 @@ struct cfi_range {
 };
 
 /**
- * Adds rows, made from machine code, of functions in @wanted whose start has no rule in
- * the finished @rows; finishes @rows again. Code whose frame cannot be determined gets
+ * Adds rows, made from machine code, of functions in @wanted that have no rule in the
+ * finished @rows where they begin, or where @wanted does; finishes @rows again. Code whose frame cannot be determined gets
  * no row, so that the walk uses frame pointers.
  *
- * @wanted  ascending, disjoint; @rows must be complete for all functions that touch it
+ * @wanted  ascending, disjoint; @rows must be complete in it
  *
  * Return: 0 or -ENOMEM. Cost: a pass over all symbols.
  */

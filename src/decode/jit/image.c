@@ -201,14 +201,6 @@ bool image_table_find(const struct jit_image *m, uint32_t type, struct image_tab
 	return false;
 }
 
-Elf64_Sym image_table_symbol(const struct image_table *t, size_t i)
-{
-	Elf64_Sym sym;
-
-	memcpy(&sym, t->symbols + i * sizeof(sym), sizeof(sym));
-	return sym;
-}
-
 const char *image_table_name(const struct image_table *t, const Elf64_Sym *sym)
 {
 	return sym->st_name < t->names_len ? t->names + sym->st_name : "";

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 
@@ -87,8 +88,14 @@ struct image_table {
 
 /** The first table of @type, SHT_SYMTAB or SHT_DYNSYM. Return: false: none, or damaged. */
 bool image_table_find(const struct jit_image *m, uint32_t type, struct image_table *ret);
-/** Symbol @i < t->nr. */
-Elf64_Sym image_table_symbol(const struct image_table *t, size_t i);
+/** Symbol @i < t->nr. Inline: some callers look at each of 10^5 symbols. */
+static inline Elf64_Sym image_table_symbol(const struct image_table *t, size_t i)
+{
+	Elf64_Sym sym;
+
+	memcpy(&sym, t->symbols + i * sizeof(sym), sizeof(sym));
+	return sym;
+}
 /** Name of a symbol; "" if it has none. */
 const char *image_table_name(const struct image_table *t, const Elf64_Sym *sym);
 

@@ -256,6 +256,43 @@ static void test_library(void **state)
 	assert_true(counts.nr_different < counts.nr_bytes / 500);
 }
 
+/* Finds a function of this program by its name. */
+static Elf64_Sym symbol_of(const struct image_table *symbols, const char *name)
+{
+	for (size_t i = 0; i < symbols->nr; i++) {
+		Elf64_Sym sym = image_table_symbol(symbols, i);
+
+		if (!strcmp(image_table_name(symbols, &sym), name))
+			return sym;
+	}
+	fail_msg("there is no %s", name);
+	return (Elf64_Sym){0};
+}
+
+/* The code of a function is not read when its call frame information is known. */
+static void test_known_from_its_middle(void **state)
+{
+	_cleanup_(cfi_file_deinit) struct cfi_file file = {0};
+	_cleanup_(cfi_rows_deinit) struct cfi_rows rows = {0};
+	_cleanup_close_ int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct image_table symbols;
+	struct cfi_range wanted;
+	uint64_t steps = UINT64_MAX;
+	Elf64_Sym sym;
+
+	(void)state;
+	assert_true(cfi_file_open(fd, &file));
+	assert_true(cfi_file_symbols(&file, &symbols));
+	sym = symbol_of(&symbols, "test_library");
+	assert_true(sym.st_size > 16);
+	wanted = (struct cfi_range){sym.st_value + 1, sym.st_value + sym.st_size};
+	assert_int_equal(cfi_read(&file.section, wanted.lo, wanted.hi, &steps, &rows), 0);
+	assert_int_equal(cfi_rows_finish(&rows), 0);
+	steps = UINT64_MAX;
+	assert_int_equal(cfi_functions_read(&file, &wanted, 1, &steps, &rows), 0);
+	assert_int_equal(UINT64_MAX - steps, symbols.nr);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,6 +300,7 @@ int main(void)
 		cmocka_unit_test(test_flow),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_library),
+		cmocka_unit_test(test_known_from_its_middle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
