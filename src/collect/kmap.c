@@ -16,6 +16,18 @@ int kmap_update(int fd, const void *key, const void *value)
 	return bpf_map_update_elem(fd, key, value, BPF_ANY) ? -errno : 0;
 }
 
+int kmap_update_all(int fd, const uint32_t *keys, const int *values, uint32_t nr)
+{
+	uint32_t nr_done = nr;
+	int rc = 0;
+
+	if (nr > 1 && !bpf_map_update_batch(fd, keys, values, &nr_done, NULL))
+		return 0;
+	for (uint32_t i = 0; i < nr && !rc; i++)
+		rc = kmap_update(fd, &keys[i], &values[i]);
+	return rc;
+}
+
 int kmap_delete(int fd, const void *key)
 {
 	return bpf_map_delete_elem(fd, key) ? -errno : 0;

@@ -25,6 +25,11 @@ struct unwind_kmaps {
  * waits for running programs. Return: 0 or -errno.
  */
 int kmap_update(int fd, const void *key, const void *value);
+/**
+ * Same for @nr (1..) slabs, with one wait for all of them since Linux 6.8.
+ * Return: 0 or -errno; then some may have been added.
+ */
+int kmap_update_all(int fd, const uint32_t *keys, const int *values, uint32_t nr);
 /** Deletes an entry. Return: 0, -ENOENT or another -errno. */
 int kmap_delete(int fd, const void *key);
 

@@ -45,8 +45,9 @@
  * In a large file, pages around a missing one are read with it, because each miss cuts
  * a stack. But other requests wait meanwhile.
  */
-#define AROUND_PAGES  16 /* some 10,000 rows */
+#define AROUND_PAGES  16 /* some 15,000 rows */
 #define PAGES_AT_ONCE 32 /* per request, about */
+#define PAGE_ROWS     1000 /* of a page, about: 1,200 of libllvmlite's, 700 of libpython's */
 /*
  * After so many requests all code of a large file is likely to run: its other pages are
  * read in idle time (0.3 s for 100 MB of code).
@@ -249,6 +250,10 @@ static void expect(struct unwind_files *f, uint32_t id, uint64_t nr_pages)
 	if (nr_pages > EARLY_MAX_PAGES || file_pages(f, id) > WHOLE_FILE_PAGES) {
 		if (f->reads_all) {
 			file->nr_requests = REQUESTS_TO_READ_ALL;
+			unwind_rows_reserve(f->tables,
+					    nr_pages < EARLY_MAX_ROWS / PAGE_ROWS
+						    ? nr_pages * PAGE_ROWS
+						    : EARLY_MAX_ROWS);
 			expect_all(f, id);
 		}
 		return;

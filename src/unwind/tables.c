@@ -236,32 +236,52 @@ static void slabs_deinit(struct row_slabs *s)
 	free(s->items);
 }
 
-/* Creates one more slab, within the limit. Return: 0, -ENOSPC or -errno. */
-static int slabs_grow(struct row_slabs *s)
+static int slab_init(struct row_slab *slab)
 {
-	struct row_slab slab = {.fd = -1};
-	uint32_t number = (uint32_t)s->nr;
-	int rc;
+	slab->fd = kmap_new_slab();
+	if (slab->fd < 0)
+		return slab->fd;
+	slab->rows = kmap_map(slab->fd, SLAB_BYTES);
+	if (!slab->rows)
+		return -errno;
+	return spans_init(&slab->pieces, LB_SLAB_ROWS / PIECE_ROWS);
+}
 
-	if (s->is_refused || s->nr == s->max ||
-	    vec_grow(&s->items, &s->cap, s->nr + 1, sizeof(*s->items), s->max))
+/* Tells the kernel of the slabs from the current number up to @nr. */
+static int slabs_add(struct row_slabs *s, size_t nr)
+{
+	uint32_t numbers[LB_MAX_SLABS];
+	int fds[LB_MAX_SLABS];
+
+	for (size_t i = s->nr; i < nr; i++) {
+		numbers[i - s->nr] = (uint32_t)i;
+		fds[i - s->nr] = s->items[i].fd;
+	}
+	return kmap_update_all(s->slabs_fd, numbers, fds, (uint32_t)(nr - s->nr));
+}
+
+/* Creates @nr more slabs, or as many as the limit allows. Return: 0, -ENOSPC or -errno. */
+static int slabs_grow(struct row_slabs *s, size_t nr)
+{
+	size_t end = s->nr + (nr < s->max - s->nr ? nr : s->max - s->nr);
+	int rc = 0;
+
+	if (s->is_refused || s->nr == end ||
+	    vec_grow(&s->items, &s->cap, end, sizeof(*s->items), s->max))
 		return -ENOSPC;
-	slab.fd = kmap_new_slab();
-	rc = slab.fd < 0 ? slab.fd : 0;
-	if (!rc) {
-		slab.rows = kmap_map(slab.fd, SLAB_BYTES);
-		rc = slab.rows ? 0 : -errno;
+	for (size_t i = s->nr; i < end; i++) {
+		s->items[i] = (struct row_slab){.fd = -1};
+		rc = rc ? rc : slab_init(&s->items[i]);
 	}
 	if (!rc)
-		rc = spans_init(&slab.pieces, LB_SLAB_ROWS / PIECE_ROWS);
-	if (!rc)
-		rc = kmap_update(s->slabs_fd, &number, &slab.fd);
+		rc = slabs_add(s, end);
 	if (rc) {
-		slab_deinit(&slab);
+		for (size_t i = s->nr; i < end; i++)
+			slab_deinit(&s->items[i]);
 		s->is_refused = true;
 		return rc;
 	}
-	s->items[s->nr++] = slab;
+	s->nr = end;
 	return 0;
 }
 
@@ -272,7 +292,7 @@ static int slabs_grow(struct row_slabs *s)
 static int add_rows(struct row_slabs *s, const struct lb_unwind_row *rows, uint32_t nr,
 		    uint32_t *ret_first)
 {
-	for (size_t i = 0; i < s->nr || !slabs_grow(s); i++) {
+	for (size_t i = 0; i < s->nr || !slabs_grow(s, 1); i++) {
 		struct row_slab *slab = &s->items[i];
 		uint32_t at = SPANS_NONE;
 
@@ -537,7 +557,7 @@ int unwind_tables_new(uint64_t max_row_bytes, const struct unwind_kmaps *maps,
 		rc = runs_init(&t->runs, maps->segments_fd);
 	/* Create the first slab now, because that waits for running BPF programs. */
 	if (!rc)
-		rc = slabs_grow(&t->slabs);
+		rc = slabs_grow(&t->slabs, 1);
 	if (rc) {
 		errno = -rc;
 		return error_set(err, rc, "cannot make the unwind tables: %m");
@@ -792,18 +812,34 @@ void unwind_file_unshare(struct unwind_tables *t, const struct lb_unwind_file_ke
 
 /* ---- maintenance ---- */
 
+static uint64_t nr_free_rows(const struct row_slabs *s)
+{
+	uint64_t nr = 0;
+
+	for (size_t i = 0; i < s->nr; i++)
+		nr += s->items[i].pieces.nr_free * PIECE_ROWS;
+	return nr;
+}
+
+void unwind_rows_reserve(struct unwind_tables *t, uint64_t nr_rows)
+{
+	uint64_t nr_free = nr_free_rows(&t->slabs);
+
+	if (nr_rows > nr_free)
+		slabs_grow(&t->slabs, (nr_rows - nr_free - 1) / LB_SLAB_ROWS + 1);
+}
+
 /* Evicts early, so that the next page does not wait for a slab or an eviction. */
 static void keep_reserve(struct unwind_tables *t)
 {
 	const struct row_slabs *s = &t->slabs;
 	uint64_t reserve = (uint64_t)s->max * LB_SLAB_ROWS / RESERVE_PART;
-	uint64_t nr_free = 0, left; /* called just after a grace period: no rows rest */
+	/* Called just after a grace period: no rows rest. */
+	uint64_t nr_free = nr_free_rows(s), left;
 
-	for (size_t i = 0; i < s->nr; i++)
-		nr_free += s->items[i].pieces.nr_free * PIECE_ROWS;
 	left = nr_free + (s->is_refused ? 0 : (s->max - s->nr) * LB_SLAB_ROWS);
 	if (nr_free < LB_SLAB_ROWS / 2)
-		slabs_grow(&t->slabs);
+		slabs_grow(&t->slabs, 1);
 	if (left < reserve)
 		evict(t, reserve - left);
 }

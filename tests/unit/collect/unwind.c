@@ -387,17 +387,18 @@ static void write_page(struct fixture *f, const struct lb_unwind_row *rows, size
 					    .last_row = (uint16_t)(nr - 1),
 					    .state = LB_PAGE_ROWS};
 	const uint32_t index = PAGE;
-	const uint32_t slab_number = 1;
-	_cleanup_close_ int fd = kmap_new_slab();
+	const uint32_t slab_numbers[] = {0, 1};
+	_cleanup_close_ int unused = kmap_new_slab(), fd = kmap_new_slab();
+	const int slabs[] = {unused, fd};
 	struct lb_unwind_row *slab;
 
-	assert_true(fd >= 0);
+	assert_true(unused >= 0 && fd >= 0);
 	write_rules(f); /* first: the walk caches the rules that rows lead to */
 	slab = kmap_map(fd, LB_SLAB_VALUES * sizeof(struct lb_unwind_rows));
 	assert_non_null(slab);
 	memcpy(slab + FIRST_ROW, rows, nr * sizeof(*rows));
 	kmap_unmap(slab, LB_SLAB_VALUES * sizeof(struct lb_unwind_rows));
-	assert_int_equal(kmap_update(f->maps.slabs_fd, &slab_number, &fd), 0);
+	assert_int_equal(kmap_update_all(f->maps.slabs_fd, slab_numbers, slabs, 2), 0);
 	assert_int_equal(kmap_update(f->maps.pages_fd, &index, &page), 0);
 	/* The page now describes another object: cached rules are invalid. */
 	++*f->maps.pages_generation;

@@ -32,6 +32,7 @@ static struct kernel {
 		bool used;
 	} entries[MAX_ENTRIES];
 	unsigned int nr_slabs;
+	unsigned int nr_waits; /* of slabs */
 	volatile uint32_t pages_generation;
 } kernel;
 
@@ -76,13 +77,6 @@ int kmap_update(int fd, const void *key, const void *value)
 	uint32_t index = *(const uint32_t *)key;
 	int i;
 
-	if (fd == kernel.maps.slabs_fd) {
-		assert_true(index < LB_MAX_SLABS);
-		kernel.slabs[index] = kmap_map(
-			*(const int *)value, LB_SLAB_ROWS * sizeof(struct lb_unwind_row));
-		kernel.nr_slabs++;
-		return 0;
-	}
 	if (fd == kernel.maps.interps_fd) {
 		memcpy(&kernel.interps[index], value, sizeof(struct lb_interp));
 		return 0;
@@ -97,6 +91,18 @@ int kmap_update(int fd, const void *key, const void *value)
 	memcpy(&kernel.entries[i].image, key, sizeof(struct lb_image));
 	memcpy(&kernel.entries[i].process, value, sizeof(struct lb_unwind_process));
 	kernel.entries[i].used = true;
+	return 0;
+}
+
+int kmap_update_all(int fd, const uint32_t *keys, const int *values, uint32_t nr)
+{
+	assert_int_equal(fd, kernel.maps.slabs_fd);
+	kernel.nr_waits++;
+	for (uint32_t i = 0; i < nr; i++) {
+		assert_int_equal(keys[i], kernel.nr_slabs++);
+		kernel.slabs[keys[i]] =
+			kmap_map(values[i], LB_SLAB_ROWS * sizeof(struct lb_unwind_row));
+	}
 	return 0;
 }
 
@@ -646,12 +652,32 @@ static void churn(void **state)
 	assert_int_equal(fill(t, 0, 1, 65536), 0);
 }
 
+/* Room for many rows is made with one wait, up to the limit. */
+static void room_is_made_at_once(void **state)
+{
+	struct unwind_tables *t = *state;
+
+	assert_int_equal(kernel.nr_slabs, 1);
+	assert_int_equal(kernel.nr_waits, 1);
+	unwind_rows_reserve(t, LB_SLAB_ROWS);
+	assert_int_equal(kernel.nr_waits, 1);
+	unwind_rows_reserve(t, 3 * LB_SLAB_ROWS + 1);
+	assert_int_equal(kernel.nr_slabs, 4);
+	assert_int_equal(kernel.nr_waits, 2);
+	unwind_rows_reserve(t, UINT64_MAX);
+	assert_int_equal(kernel.nr_slabs, 64);
+	assert_int_equal(kernel.nr_waits, 3);
+	unwind_rows_reserve(t, UINT64_MAX);
+	assert_int_equal(kernel.nr_waits, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(rows_are_found, setup, teardown),
 		cmocka_unit_test_setup_teardown(pages_beyond_the_object_are_no_ones,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(room_is_made_at_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(room_rests, setup_one_slab, teardown),
 		cmocka_unit_test_setup_teardown(the_idlest_are_evicted, setup_one_slab,
 						teardown),
