@@ -21,13 +21,13 @@ static void load_kallsyms(struct symbolizer *s)
 	s->kallsyms_lists = nr_lists;
 	err = kallsyms_load(s->config.kallsyms_path, s->config.modules_path, s->pool,
 			    &loaded);
-	if (!err) {
-		kallsyms_free(s->kallsyms);
-		s->kallsyms = loaded;
-	}
-	if (err)
+	if (err) {
 		log_debug("%s: error %d, kernel functions have no names, skipping",
 			  s->config.kallsyms_path, -err);
+		return;
+	}
+	kallsyms_free(s->kallsyms);
+	s->kallsyms = loaded;
 }
 
 /*

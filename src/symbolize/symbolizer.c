@@ -313,6 +313,9 @@ uint32_t symbolizer_want(struct symbolizer *s, const struct process *proc, uint6
 	}
 }
 
+/* A time at which generated code of the kernel has no function. */
+#define AMBIGUOUS_NS UINT64_MAX
+
 uint32_t symbolizer_want_kernel(struct symbolizer *s, uint64_t ip, enum frame_kind kind,
 				uint64_t first_ns, uint64_t last_ns)
 {
@@ -333,7 +336,7 @@ uint32_t symbolizer_want_kernel(struct symbolizer *s, uint64_t ip, enum frame_ki
 		entry.first_ns = entry.last_ns = function->from_ns + 1;
 		break;
 	case KERNEL_CODE_AMBIGUOUS:
-		entry.first_ns = entry.last_ns = UINT64_MAX; /* no function is there */
+		entry.first_ns = entry.last_ns = AMBIGUOUS_NS;
 		break;
 	case KERNEL_CODE_NONE:
 		break;

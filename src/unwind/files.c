@@ -232,7 +232,7 @@ static uint64_t file_pages(const struct unwind_files *f, uint32_t id)
 	return bytes ? ((bytes - 1) >> PAGE_SHIFT) + 1 : 0;
 }
 
-/* Reads the pages of a large file that were not requested in idle time. */
+/* In idle time, reads the pages of a large file that were not requested. */
 static void expect_all(struct unwind_files *f, uint32_t id)
 {
 	if (!vec_grow(&f->ahead, &f->cap_ahead, f->nr_ahead + 1, sizeof(*f->ahead), 0))

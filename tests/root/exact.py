@@ -310,13 +310,20 @@ def debug_packages():
     return None
 
 
-def until_caller_known(pages, recording, code):
-    """Runs @code until its caller is known: its unwind table is made after its first sample. Returns its samples."""
-    for first in range(1, 100):
-        pages.do(f"through 1 {code}")
+def walks_of(recording, pids):
+    """Walks of processes: [(status, lines from the innermost on)]. The lines of other files are 0."""
+    return [(status, [line if file.endswith("/pages.c") else 0 for _, file, line in stack]) for pid in pids
+            for stack, nr, status in pprof_file.stacks(recording.path, pid) for _ in range(nr)]
+
+
+def until_caller_known(pages, recording, order, line):
+    """Touches pages by the order until the line that calls for it is known: its unwind table is made after the
+    first sample. Returns the number of orders."""
+    for nr in range(1, 101):
+        pages.do(order)
         recording.snapshot()
-        if Profile(recording.path).line("by-through", "total"):
-            return first
+        if any(LINES[line] in lines for _, lines in walks_of(recording, [pages.pid])):
+            return nr
     raise RuntimeError("the unwind table was never made")
 
 
@@ -335,7 +342,7 @@ def callers_while_replaced(name, program, ending, large_ending=""):
     small, large = f"{os.getcwd()}/small.{ending}", f"{os.getcwd()}/large.{large_ending or ending}"
     with target(program=program) as pages:
         recording = Recording(name, "-p", str(pages.pid))
-        first = until_caller_known(pages, recording, small)
+        first = until_caller_known(pages, recording, f"through 1 {small}", "by-through")
         pages.do(f"through 100 {small}")
         # Equal stacks of both codes would be ambiguous in one drain, which is once a second.
         time.sleep(1.5)
@@ -371,7 +378,7 @@ def jit_replaced_last():
     with target(program=os.getcwd() + "/jit-pages") as pages:
         pages.do("map 20000")
         recording = Recording("jit-replaced-last", "-p", str(pages.pid))
-        first = until_caller_known(pages, recording, os.getcwd() + "/small.jit")
+        first = until_caller_known(pages, recording, f"through 1 {os.getcwd()}/small.jit", "by-through")
         pages.do(f"through 100 {os.getcwd()}/large.jit")
         profile = recording.profile()
     known_or_cut(profile, first + 100)
@@ -402,22 +409,6 @@ def far_from_the_start():
     return None
 
 
-def until_callers_known(pages, recording, order="touch", line="by-one"):
-    """Touches pages by the order until the line, which leads to them, is known."""
-    for _ in range(100):
-        pages.do(order + " 1")
-        recording.snapshot()
-        if any(LINES[line] in lines for _, lines in walks_of(recording, [pages.pid])):
-            return
-    raise RuntimeError("the unwind table was never made")
-
-
-def walks_of(recording, pids):
-    """Walks of processes: [(status, lines from the innermost on)]. The lines of other files are 0."""
-    return [(status, [line if file.endswith("/pages.c") else 0 for _, file, line in stack]) for pid in pids
-            for stack, nr, status in pprof_file.stacks(recording.path, pid) for _ in range(nr)]
-
-
 def state_of(pid):
     with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
         return stat.read().rsplit(")", 1)[1].split()[0]
@@ -431,7 +422,7 @@ def walks_without_collector(program, name, orders):
     with target(program=program) as pages:
         recording = Recording("known-files-" + name, "--comm", name)
         for order, line in orders.items():
-            until_callers_known(pages, recording, order, line)
+            until_caller_known(pages, recording, order + " 1", line)
         recording.signal(signal.SIGSTOP)
         while state_of(recording.process.pid) != "T":
             time.sleep(0.01)
@@ -467,7 +458,7 @@ def interpreter_awaited():
     program = os.path.dirname(PYTHON) + "/python3.12"
     with target(program=program) as pages:
         recording = Recording("interpreter-awaited", "-p", str(pages.pid))
-        until_callers_known(pages, recording)
+        until_caller_known(pages, recording, "touch 1", "by-one")
         pages.do("touch 100")
         recording.end()
     walks = [status for status, lines in walks_of(recording, [pages.pid]) if LINES["by-one"] in lines]
