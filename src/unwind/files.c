@@ -101,28 +101,6 @@ struct unwind_files {
 	struct unwind_totals *totals; /* borrowed */
 };
 
-int unwind_files_new(struct unwind_tables *tables, struct process_table *processes,
-		     struct worker *decoder, struct unwind_totals *totals,
-		     struct unwind_files **ret, struct error *err)
-{
-	_cleanup_(unwind_files_freep) struct unwind_files *f = calloc(1, sizeof(*f));
-	struct row_pages rows = {0};
-
-	if (!f)
-		return error_set(err, -ENOMEM, "out of memory");
-	f->tables = tables;
-	f->processes = processes;
-	f->decoder = decoder;
-	f->totals = totals;
-	f->vdso_fd = vdso_open(&f->vdso_bytes);
-	/* Start the decoder now, so that no request waits for it. */
-	if (f->vdso_fd >= 0 &&
-	    rows_of_file(decoder, f->vdso_fd, NULL, 0, &rows) == WORKER_OK)
-		row_pages_deinit(&rows);
-	*ret = take_ptr(f);
-	return 0;
-}
-
 void unwind_files_read_all(struct unwind_files *f)
 {
 	f->reads_all = true;
@@ -627,4 +605,35 @@ void unwind_files_read(struct unwind_files *f, const struct mapping *m,
 			read_file(f, id, pages.items, pages.nr);
 		free(pages.items);
 	}
+}
+
+/* ---- all ---- */
+
+/* This starts the decoder, too, so that no request waits for it. */
+static void add_vdso(struct unwind_files *f)
+{
+	const struct mapping m = {.kind = MAPPING_VDSO, .end = f->vdso_bytes};
+	struct lb_unwind_segment not_told;
+
+	unwind_files_segment(f, &m, &not_told);
+	read_file(f, VDSO, NULL, 0);
+}
+
+int unwind_files_new(struct unwind_tables *tables, struct process_table *processes,
+		     struct worker *decoder, struct unwind_totals *totals,
+		     struct unwind_files **ret, struct error *err)
+{
+	_cleanup_(unwind_files_freep) struct unwind_files *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return error_set(err, -ENOMEM, "out of memory");
+	f->tables = tables;
+	f->processes = processes;
+	f->decoder = decoder;
+	f->totals = totals;
+	f->vdso_fd = vdso_open(&f->vdso_bytes);
+	if (f->vdso_fd >= 0)
+		add_vdso(f);
+	*ret = take_ptr(f);
+	return 0;
 }
