@@ -228,10 +228,6 @@ static void expect(struct unwind_files *f, uint32_t id, uint64_t nr_pages)
 	if (nr_pages > EARLY_MAX_PAGES || file_pages(f, id) > WHOLE_FILE_PAGES) {
 		if (f->reads_all) {
 			file->nr_requests = REQUESTS_TO_READ_ALL;
-			unwind_rows_reserve(f->tables,
-					    nr_pages < EARLY_MAX_ROWS / PAGE_ROWS
-						    ? nr_pages * PAGE_ROWS
-						    : EARLY_MAX_ROWS);
 			expect_all(f, id);
 		}
 		return;
@@ -561,6 +557,14 @@ bool unwind_files_serve_early(struct unwind_files *f, uint64_t deadline_ns)
 	return f->nr_early;
 }
 
+/* Makes room for the rows of so many pages. */
+static void reserve(struct unwind_files *f, uint64_t nr_pages)
+{
+	unwind_rows_reserve(f->tables, nr_pages < EARLY_MAX_ROWS / PAGE_ROWS
+					       ? nr_pages * PAGE_ROWS
+					       : EARLY_MAX_ROWS);
+}
+
 /* Reads some of the file's pages. Return: false: all were read. */
 static bool read_ahead(struct unwind_files *f, uint32_t id)
 {
@@ -570,6 +574,8 @@ static bool read_ahead(struct unwind_files *f, uint32_t id)
 	for (unsigned int i = 0; i < file->nr_objects; i++) {
 		struct file_object *o = &file->objects[i];
 
+		if (!o->nr_ahead)
+			reserve(f, o->nr);
 		for (; o->nr_ahead < o->nr && pages.nr < PAGES_AT_ONCE; o->nr_ahead++)
 			add_missing(f, id, o->first + o->nr_ahead, &pages);
 	}
