@@ -18,10 +18,13 @@ int log_level(void)
 	return current_level;
 }
 
-/* Escapes the message, because names in it are untrusted. */
+/*
+ * Escapes the message, because names in it are untrusted. One call prints all of it:
+ * stderr has no buffer, and the thread of record/file_writer.h writes messages, too.
+ */
 void log_at(int level, const char *fmt, ...)
 {
-	char line[2048];
+	char line[2048], escaped[4 * sizeof(line)];
 	va_list args;
 
 	if (current_level < level)
@@ -29,10 +32,6 @@ void log_at(int level, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(line, sizeof(line), fmt, args);
 	va_end(args);
-	/* Lock, because the thread of record/file_writer.h also writes messages. */
-	flockfile(stderr);
-	fputs("lineburn: ", stderr);
-	escape_terminal(stderr, line);
-	fputc('\n', stderr);
-	funlockfile(stderr);
+	fprintf(stderr, "lineburn: %s\n",
+		escape_terminal_buf(escaped, sizeof(escaped), line));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/log.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -91,12 +92,34 @@ static void test_long_lines_end(void **state)
 	assert_int_equal(buf[strlen(buf) - 1], '\n');
 }
 
+/* Other processes may write to the same terminal. */
+static void test_a_message_is_one_write(void **state)
+{
+	static const char expected[] = "lineburn: warning 1\n";
+	int saved = dup(STDERR_FILENO), fds[2];
+	char buf[256];
+	ssize_t len;
+
+	(void)state;
+	assert_int_equal(pipe2(fds, O_DIRECT), 0); /* a read returns one write */
+	dup2(fds[1], STDERR_FILENO);
+	log_warning("warning %d", 1);
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	len = read(fds[0], buf, sizeof(buf));
+	close(fds[0]);
+	close(fds[1]);
+	assert_int_equal(len, strlen(expected));
+	assert_memory_equal(buf, expected, strlen(expected));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_levels),
 		cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_long_lines_end),
+		cmocka_unit_test(test_a_message_is_one_write),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
