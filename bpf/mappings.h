@@ -3,7 +3,7 @@
  * Finds the mapping at an address in the kernel's own tree of mappings, and its unwind
  * tables by the file. User space describes a process some milliseconds after its exec,
  * and a new mapping as late; until then this search takes the place of segments. It finds
- * tables only if another process used the same file before.
+ * tables only if another process used the same file before; the vdso has some always.
  *
  * The tree may change meanwhile, and is read without its lock. So what was found is
  * checked: it must be an executable mapping of this process that contains the address.

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/escape.h"
 
@@ -24,14 +25,20 @@ int log_level(void)
  */
 void log_at(int level, const char *fmt, ...)
 {
-	char line[2048], escaped[4 * sizeof(line)];
+	static const char prefix[] = "lineburn: ";
+	char line[2048], said[sizeof(prefix) + 4 * sizeof(line)];
 	va_list args;
+	size_t len;
 
 	if (current_level < level)
 		return;
 	va_start(args, fmt);
 	vsnprintf(line, sizeof(line), fmt, args);
 	va_end(args);
-	fprintf(stderr, "lineburn: %s\n",
-		escape_terminal_buf(escaped, sizeof(escaped), line));
+	memcpy(said, prefix, sizeof(prefix));
+	len = sizeof(prefix) - 1;
+	escape_terminal_buf(said + len, sizeof(said) - len - 1, line);
+	len += strlen(said + len);
+	said[len++] = '\n';
+	fwrite(said, 1, len, stderr);
 }

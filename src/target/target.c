@@ -89,8 +89,7 @@ static int target_add_family(struct sampler *s, uint32_t tgid, uint32_t mask,
 struct thread {
 	uint32_t tid;
 	uint64_t start_ticks; /* since boot */
-	uint64_t
-		zombie_ns; /* when it was first seen as the zombie below; 0: it is none */
+	uint64_t zombie_ns; /* when it was first seen as a zombie; 0: it is not one */
 };
 
 /*
@@ -152,9 +151,14 @@ bool target_follows_processes(const struct target_request *r)
 /* What /proc/TID says; it exists for each thread. */
 enum thread_presence {
 	THREAD_GONE,
-	THREAD_ZOMBIE, /* of a process that has other threads */
+	THREAD_ZOMBIE, /* of a process that has other threads; or it cannot be read */
 	THREAD_ALIVE
 };
+
+static bool is_of_the_gone(int rc)
+{
+	return rc == -ENOENT || rc == -ESRCH;
+}
 
 static enum thread_presence read_thread(uint32_t tid, uint64_t *ret_start,
 					uint32_t *ret_tgid)
@@ -163,13 +167,18 @@ static enum thread_presence read_thread(uint32_t tid, uint64_t *ret_start,
 	struct proc_status status;
 	struct proc_stat stat;
 
-	if (dir < 0 || proc_dir_stat(dir, &stat) || proc_dir_status(dir, &status))
-		return THREAD_GONE;
+	int rc = dir < 0 ? dir : proc_dir_stat(dir, &stat);
+
+	if (!rc)
+		rc = proc_dir_status(dir, &status);
+	if (rc)
+		return is_of_the_gone(rc) ? THREAD_GONE : THREAD_ZOMBIE;
 	*ret_start = stat.start_ticks;
 	*ret_tgid = status.tgid;
 	if (stat.state != 'Z')
 		return THREAD_ALIVE;
-	return stat.nr_threads > 1 ? THREAD_ZOMBIE : THREAD_GONE;
+	/* While the kernel removes the old leader, there are 0. */
+	return stat.nr_threads == 1 ? THREAD_GONE : THREAD_ZOMBIE;
 }
 
 static int no_thread(uint32_t tid, struct error *err)
@@ -180,11 +189,11 @@ static int no_thread(uint32_t tid, struct error *err)
 
 static enum thread_presence presence_of(const struct thread *thread)
 {
-	uint64_t start;
+	uint64_t start = thread->start_ticks;
 	uint32_t tgid;
 	enum thread_presence presence = read_thread(thread->tid, &start, &tgid);
 
-	return presence && start != thread->start_ticks ? THREAD_GONE : presence;
+	return start == thread->start_ticks ? presence : THREAD_GONE;
 }
 
 static int add_thread(struct target *c, const struct target_value *v, struct error *err)

@@ -73,7 +73,7 @@ struct unwind_file {
 	uint32_t use; /* of the id (process/file.h) */
 	uint64_t unused_ns; /* when it was first seen closed; 0: open */
 	uint64_t pause_until_ns;
-	struct lb_unwind_file_key shared; /* inode 0: it is not */
+	struct lb_unwind_file_key shared; /* inode 0: it is not, or it is the vdso */
 	bool was_judged; /* whether it can be shared */
 };
 
@@ -557,12 +557,24 @@ bool unwind_files_serve_early(struct unwind_files *f, uint64_t deadline_ns)
 	return f->nr_early;
 }
 
-/* Makes room for the rows of so many pages. */
-static void reserve(struct unwind_files *f, uint64_t nr_pages)
+/*
+ * Makes room for the rows of a file before its first pages are read ahead. Before Linux
+ * 6.8 that takes a wait for each slab, as without this.
+ */
+static void make_room(struct unwind_files *f, const struct unwind_file *file)
 {
-	unwind_rows_reserve(f->tables, nr_pages < EARLY_MAX_ROWS / PAGE_ROWS
-					       ? nr_pages * PAGE_ROWS
-					       : EARLY_MAX_ROWS);
+	uint64_t nr = 0;
+
+	for (unsigned int i = 0; i < file->nr_objects; i++) {
+		const struct file_object *o = &file->objects[i];
+
+		if (o->nr_ahead)
+			return;
+		for (uint64_t page = 0; page < o->nr; page++)
+			nr += unwind_page_is_absent(f->tables, o->object, page);
+	}
+	nr *= PAGE_ROWS;
+	unwind_rows_reserve(f->tables, nr < EARLY_MAX_ROWS ? nr : EARLY_MAX_ROWS);
 }
 
 /* Reads some of the file's pages. Return: false: all were read. */
@@ -571,11 +583,10 @@ static bool read_ahead(struct unwind_files *f, uint32_t id)
 	struct unwind_file *file = &f->files[id];
 	struct page_list pages = {0};
 
+	make_room(f, file);
 	for (unsigned int i = 0; i < file->nr_objects; i++) {
 		struct file_object *o = &file->objects[i];
 
-		if (!o->nr_ahead)
-			reserve(f, o->nr);
 		for (; o->nr_ahead < o->nr && pages.nr < PAGES_AT_ONCE; o->nr_ahead++)
 			add_missing(f, id, o->first + o->nr_ahead, &pages);
 	}

@@ -264,25 +264,30 @@ static int slabs_add(struct row_slabs *s, size_t nr)
 static int slabs_grow(struct row_slabs *s, size_t nr)
 {
 	size_t end = s->nr + (nr < s->max - s->nr ? nr : s->max - s->nr);
+	size_t made = s->nr;
 	int rc = 0;
 
 	if (s->is_refused || s->nr == end ||
 	    vec_grow(&s->items, &s->cap, end, sizeof(*s->items), s->max))
 		return -ENOSPC;
-	for (size_t i = s->nr; i < end; i++) {
-		s->items[i] = (struct row_slab){.fd = -1};
-		rc = rc ? rc : slab_init(&s->items[i]);
+	while (!rc && made < end) {
+		s->items[made] = (struct row_slab){.fd = -1};
+		rc = slab_init(&s->items[made++]);
 	}
-	if (!rc)
-		rc = slabs_add(s, end);
-	if (rc) {
-		for (size_t i = s->nr; i < end; i++)
-			slab_deinit(&s->items[i]);
-		s->is_refused = true;
-		return rc;
+	s->is_refused = rc;
+	if (rc)
+		slab_deinit(&s->items[--made]);
+	/* Those that could be made are of use. */
+	if (made > s->nr)
+		rc = slabs_add(s, made);
+	if (!rc) {
+		s->nr = made;
+		return 0;
 	}
-	s->nr = end;
-	return 0;
+	s->is_refused = true;
+	while (made > s->nr)
+		slab_deinit(&s->items[--made]);
+	return rc;
 }
 
 /*

@@ -55,8 +55,8 @@ int unwind_object_fill(struct unwind_tables *t, uint32_t object,
 		       size_t nr_asked);
 
 /**
- * Makes room for @nr_rows more rows at once, within the limit, because each time that
- * room is made waits for running BPF programs.
+ * Makes room for @nr_rows more rows at once, within the limit: making room waits for
+ * running BPF programs.
  */
 void unwind_rows_reserve(struct unwind_tables *t, uint64_t nr_rows);
 

@@ -249,7 +249,7 @@ MUTANTS = [
      "if (!bpf_core_field_exists(mm->context.vdso) ||", "if (1 ||"),
     ("leader-gone-at-exec", "a thread that another one replaces by exec ends the recording",
      "src/target/target.c", "root choice",
-     "return stat.nr_threads > 1 ? THREAD_ZOMBIE : THREAD_GONE;", "return THREAD_GONE;"),
+     "return stat.nr_threads == 1 ? THREAD_GONE : THREAD_ZOMBIE;", "return THREAD_GONE;"),
     ("code-of-known-functions-read", "the code of a function that begins before the pages is read in spite of its CFI",
      "src/decode/cfi/functions.c", "unit decode/cfi/functions",
      "cfi_rows_cover(rows, first)", "cfi_rows_cover(rows, sym.st_value)"),

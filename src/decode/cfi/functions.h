@@ -18,9 +18,9 @@ struct cfi_range {
 };
 
 /**
- * Adds rows, made from machine code, of functions in @wanted that have no rule in the
- * finished @rows where they begin, or where @wanted does; finishes @rows again. Code whose frame cannot be determined gets
- * no row, so that the walk uses frame pointers.
+ * Adds rows, made from machine code, of functions that overlap @wanted and have no rule
+ * in the finished @rows at their first address in @wanted; finishes @rows again. Code
+ * whose frame cannot be determined gets no row, so that the walk uses frame pointers.
  *
  * @wanted  ascending, disjoint; @rows must be complete in it
  *

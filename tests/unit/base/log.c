@@ -95,22 +95,20 @@ static void test_long_lines_end(void **state)
 /* Other processes may write to the same terminal. */
 static void test_a_message_is_one_write(void **state)
 {
-	static const char expected[] = "lineburn: warning 1\n";
 	int saved = dup(STDERR_FILENO), fds[2];
-	char buf[256];
+	char buf[2000];
 	ssize_t len;
 
 	(void)state;
 	assert_int_equal(pipe2(fds, O_DIRECT), 0); /* a read returns one write */
 	dup2(fds[1], STDERR_FILENO);
-	log_warning("warning %d", 1);
+	log_warning("%1000s", "warning");
 	dup2(saved, STDERR_FILENO);
 	close(saved);
+	close(fds[1]);
 	len = read(fds[0], buf, sizeof(buf));
 	close(fds[0]);
-	close(fds[1]);
-	assert_int_equal(len, strlen(expected));
-	assert_memory_equal(buf, expected, strlen(expected));
+	assert_int_equal(len, strlen("lineburn: ") + 1000 + 1);
 }
 
 int main(void)

@@ -33,6 +33,7 @@ static struct kernel {
 	} entries[MAX_ENTRIES];
 	unsigned int nr_slabs;
 	unsigned int nr_waits; /* of slabs */
+	unsigned int nr_made, max_made; /* slabs; max 0: no limit */
 	volatile uint32_t pages_generation;
 } kernel;
 
@@ -47,6 +48,9 @@ static int new_file(size_t bytes)
 
 int kmap_new_slab(void)
 {
+	if (kernel.max_made && kernel.nr_made == kernel.max_made)
+		return -ENOMEM;
+	kernel.nr_made++;
 	return new_file(LB_SLAB_ROWS * sizeof(struct lb_unwind_row));
 }
 
@@ -671,6 +675,22 @@ static void room_is_made_at_once(void **state)
 	assert_int_equal(kernel.nr_waits, 3);
 }
 
+/* When the kernel refuses a slab, those before it are of use. */
+static void room_is_made_as_far_as_it_goes(void **state)
+{
+	struct unwind_tables *t = *state;
+	struct unwind_totals totals = {0};
+
+	kernel.max_made = 3;
+	unwind_rows_reserve(t, 8 * LB_SLAB_ROWS);
+	assert_int_equal(kernel.nr_slabs, 3);
+	kernel.max_made = 0;
+	unwind_rows_reserve(t, 8 * LB_SLAB_ROWS);
+	assert_int_equal(kernel.nr_slabs, 3);
+	unwind_tables_totals(t, &totals);
+	assert_int_equal(totals.row_bytes, 3 * 1024 * 1024);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -678,6 +698,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(pages_beyond_the_object_are_no_ones,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(room_is_made_at_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(room_is_made_as_far_as_it_goes, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(room_rests, setup_one_slab, teardown),
 		cmocka_unit_test_setup_teardown(the_idlest_are_evicted, setup_one_slab,
 						teardown),
