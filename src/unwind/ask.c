@@ -27,10 +27,10 @@ void row_pages_deinit(struct row_pages *p)
 	*p = (struct row_pages){0};
 }
 
-bool page_is_asked(const uint64_t *pages, size_t nr, uint64_t page)
+bool page_is_asked(const struct asked_page *pages, size_t nr, uint64_t page)
 {
 	for (size_t i = 0; i < nr; i++)
-		if (pages[i] == page)
+		if (pages[i].page == page)
 			return true;
 	return false;
 }
@@ -136,8 +136,8 @@ static enum worker_answer answer_of(int err)
 
 /* ---- files ---- */
 
-static int read_file_reply(struct wire_reader *r, const uint64_t *asked, size_t nr_asked,
-			   struct row_pages *ret)
+static int read_file_reply(struct wire_reader *r, const struct asked_page *asked,
+			   size_t nr_asked, struct row_pages *ret)
 {
 	_cleanup_(row_pages_deinit) struct row_pages p = {0};
 	uint32_t whole = wire_get_u32(r);
@@ -156,16 +156,19 @@ static int read_file_reply(struct wire_reader *r, const uint64_t *asked, size_t 
 	return 0;
 }
 
-enum worker_answer rows_of_file(struct worker *decoder, int fd, const uint64_t *pages,
-				size_t nr_pages, struct row_pages *ret)
+enum worker_answer rows_of_file(struct worker *decoder, int fd,
+				const struct asked_page *pages, size_t nr_pages,
+				struct row_pages *ret)
 {
 	_cleanup_(wire_writer_deinit) struct wire_writer request = {0};
 	enum worker_answer answer;
 	struct wire_reader reply;
 
 	wire_put_u32(&request, (uint32_t)nr_pages);
-	for (size_t i = 0; i < nr_pages; i++)
-		wire_put_u64(&request, pages[i]);
+	for (size_t i = 0; i < nr_pages; i++) {
+		wire_put_u64(&request, pages[i].page);
+		wire_put_u8(&request, pages[i].is_needed);
+	}
 	if (request.failed)
 		return WORKER_FAILED;
 	answer = worker_call(decoder, DECODER_CFI, request.data, request.len, &fd, 1,

@@ -32,15 +32,25 @@ void row_pages_deinit(struct row_pages *p);
 
 #define ROWS_DEADLINE_MS 2000
 
+struct asked_page {
+	uint64_t page;
+	/*
+	 * Otherwise it is asked because others are, and is left out of the reply if its
+	 * rows take long to make.
+	 */
+	bool is_needed;
+};
+
 /**
  * Requests rows of the pages @pages of a file. Return: WORKER_OK with @ret set, or the
  * failure (then do not request this file again).
  */
-enum worker_answer rows_of_file(struct worker *decoder, int fd, const uint64_t *pages,
-				size_t nr_pages, struct row_pages *ret);
+enum worker_answer rows_of_file(struct worker *decoder, int fd,
+				const struct asked_page *pages, size_t nr_pages,
+				struct row_pages *ret);
 
 /** Is @page one of @pages? */
-bool page_is_asked(const uint64_t *pages, size_t nr, uint64_t page);
+bool page_is_asked(const struct asked_page *pages, size_t nr, uint64_t page);
 
 /* One text section of a JIT's object. */
 struct jit_text {

@@ -370,7 +370,7 @@ static int compare_wants(const void *a, const void *b)
  * requested pages: the others were evicted as unused.
  */
 static int fill_object(struct unwind_files *f, struct file_object *o,
-		       const struct row_pages *rows, const uint64_t *asked,
+		       const struct row_pages *rows, const struct asked_page *asked,
 		       size_t nr_asked)
 {
 	_cleanup_free_ struct row_page *pages =
@@ -395,22 +395,22 @@ static int fill_object(struct unwind_files *f, struct file_object *o,
 		pages[part.nr_pages++].page -= o->first;
 	}
 	for (size_t i = 0; i < nr_asked; i++)
-		if (asked[i] - o->first < o->nr)
-			empty[nr_empty++] = asked[i] - o->first;
+		if (asked[i].is_needed && asked[i].page - o->first < o->nr)
+			empty[nr_empty++] = asked[i].page - o->first;
 	rc = unwind_object_fill(f->tables, o->object, &part, empty, nr_empty);
 	o->is_filled |= part.whole;
 	return rc;
 }
 
 static void fill(struct unwind_files *f, struct unwind_file *file,
-		 const struct row_pages *rows, const uint64_t *pages, size_t nr)
+		 const struct row_pages *rows, const struct asked_page *pages, size_t nr)
 {
 	for (unsigned int i = 0; i < file->nr_objects; i++)
 		if (fill_object(f, &file->objects[i], rows, pages, nr))
 			file->pause_until_ns = clock_now_ns() + PAUSE_NS;
 }
 
-static void read_file(struct unwind_files *f, uint32_t id, const uint64_t *pages,
+static void read_file(struct unwind_files *f, uint32_t id, const struct asked_page *pages,
 		      size_t nr)
 {
 	const struct target_file *target = target_of(f, id);
@@ -470,27 +470,30 @@ static bool has_much_room(const struct unwind_files *f)
 
 /* Pages to request, ascending and deduplicated. */
 struct page_list {
-	uint64_t *items; /* heap */
+	struct asked_page *items; /* heap */
 	size_t nr, cap;
 };
 
 static void add_missing(const struct unwind_files *f, uint32_t id, uint64_t page,
-			struct page_list *pages)
+			bool is_needed, struct page_list *pages)
 {
-	if ((pages->nr && pages->items[pages->nr - 1] >= page) ||
+	if ((pages->nr && pages->items[pages->nr - 1].page >= page) ||
 	    !is_missing(f, id, page) ||
 	    vec_grow(&pages->items, &pages->cap, pages->nr + 1, sizeof(*pages->items), 0))
 		return;
-	pages->items[pages->nr++] = page;
+	pages->items[pages->nr++] = (struct asked_page){page, is_needed};
 }
 
+/* Adds @page, which is needed, and those around it. */
 static void add_around(const struct unwind_files *f, uint32_t id, uint64_t page,
 		       uint64_t nr, struct page_list *pages)
 {
 	uint64_t first = page / nr * nr;
 
 	for (uint64_t i = first; i < first + nr; i++)
-		add_missing(f, id, i, pages);
+		add_missing(f, id, i, false, pages);
+	for (size_t i = pages->nr; i-- && pages->items[i].page >= page;)
+		pages->items[i].is_needed |= pages->items[i].page == page;
 }
 
 /* Counts a request, and reads the other pages of the file later if there were enough. */
@@ -588,7 +591,7 @@ static bool read_ahead(struct unwind_files *f, uint32_t id)
 		struct file_object *o = &file->objects[i];
 
 		for (; o->nr_ahead < o->nr && pages.nr < PAGES_AT_ONCE; o->nr_ahead++)
-			add_missing(f, id, o->first + o->nr_ahead, &pages);
+			add_missing(f, id, o->first + o->nr_ahead, false, &pages);
 	}
 	if (pages.nr)
 		read_file(f, id, pages.items, pages.nr);
@@ -617,7 +620,7 @@ void unwind_files_read(struct unwind_files *f, const struct mapping *m,
 		struct page_list pages = {0};
 
 		for (; page <= last && pages.nr < COMMAND_PAGES_AT_ONCE; page++)
-			add_missing(f, id, page, &pages);
+			add_missing(f, id, page, true, &pages);
 		if (pages.nr)
 			read_file(f, id, pages.items, pages.nr);
 		free(pages.items);

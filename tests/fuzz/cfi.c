@@ -107,7 +107,7 @@ static int file_of(const uint8_t *data, size_t size)
 
 static void ask_file(int fd)
 {
-	const uint64_t pages[] = {0, 1, 7};
+	const struct asked_page pages[] = {{0, true}, {1, false}, {7, true}};
 	struct row_pages p;
 
 	/* The collector must accept what the decoder answers. */

@@ -490,26 +490,51 @@ static int read_function(const struct cfi_file *f, const Elf64_Sym *sym,
 		    : 0;
 }
 
-/*
- * Finds the first address of @sym in @wanted. A function may begin before the range that
- * it reaches into, where there are no rows. Return: false: it is not wanted.
- */
-static bool find_wanted(const struct cfi_range *wanted, size_t nr, const Elf64_Sym *sym,
-			uint64_t *ret)
+static uint64_t end_of(const struct cfi_piece *p)
 {
-	uint64_t lo = sym->st_value, hi = lo + sym->st_size;
-	size_t range;
-
-	/* Shortcut: most symbols of a large file are not wanted. */
-	if (!nr || lo >= wanted[nr - 1].hi || hi <= wanted[0].lo)
-		return false;
-	range = SEARCH_FIRST(i, nr, wanted[i].hi > lo);
-	*ret = lo < wanted[range].lo ? wanted[range].lo : lo;
-	return hi > wanted[range].lo;
+	return p->vaddr + p->size_bytes;
 }
 
-int cfi_functions_read(const struct cfi_file *f, const struct cfi_range *wanted,
-		       size_t nr_wanted, uint64_t *steps_left, struct cfi_rows *rows)
+/* Finds the first of @pieces that @sym overlaps. NULL: none. */
+static struct cfi_piece *first_piece(struct cfi_piece *pieces, size_t nr,
+				     const Elf64_Sym *sym)
+{
+	uint64_t lo = sym->st_value, hi = lo + sym->st_size;
+	struct cfi_piece *first;
+
+	/* Shortcut: most functions of a large file are in none. */
+	if (!nr || lo >= end_of(&pieces[nr - 1]) || hi <= pieces[0].vaddr)
+		return NULL;
+	first = &pieces[SEARCH_FIRST(i, nr, end_of(&pieces[i]) > lo)];
+	return hi > first->vaddr ? first : NULL;
+}
+
+/* A function may begin before the piece, where there are no rows. */
+static bool is_covered(const struct cfi_rows *rows, const struct cfi_piece *first,
+		       const Elf64_Sym *sym)
+{
+	return cfi_rows_cover(rows, sym->st_value < first->vaddr ? first->vaddr
+								 : sym->st_value);
+}
+
+/* Is @sym in a needed piece? If not, leaves out its pieces, [@first, @end). */
+static bool must_read(struct cfi_piece *first, const struct cfi_piece *end,
+		      const Elf64_Sym *sym, uint64_t *steps_left)
+{
+	struct cfi_piece *p = first;
+
+	for (; p < end && p->vaddr < sym->st_value + sym->st_size && *steps_left; p++) {
+		(*steps_left)--;
+		if (p->is_needed)
+			return true;
+	}
+	while (p > first)
+		(--p)->is_left_out = true;
+	return false;
+}
+
+int cfi_functions_read(const struct cfi_file *f, struct cfi_piece *pieces,
+		       size_t nr_pieces, uint64_t *steps_left, struct cfi_rows *rows)
 {
 	_cleanup_(cfi_rows_deinit) struct cfi_rows found = {0};
 	struct image_table symbols;
@@ -519,14 +544,16 @@ int cfi_functions_read(const struct cfi_file *f, const struct cfi_range *wanted,
 		return 0;
 	for (size_t i = 0; i < symbols.nr && *steps_left && !err; i++) {
 		Elf64_Sym sym = image_table_symbol(&symbols, i);
-		uint64_t first;
+		struct cfi_piece *first;
 
 		(*steps_left)--;
-		if (ELF64_ST_TYPE(sym.st_info) != STT_FUNC || !sym.st_size ||
-		    !find_wanted(wanted, nr_wanted, &sym, &first) ||
-		    cfi_rows_cover(rows, first) || is_of_v8(&symbols, &sym))
+		if (ELF64_ST_TYPE(sym.st_info) != STT_FUNC || !sym.st_size)
 			continue;
-		err = read_function(f, &sym, steps_left, &found);
+		first = first_piece(pieces, nr_pieces, &sym);
+		if (first && !is_covered(rows, first, &sym) &&
+		    !is_of_v8(&symbols, &sym) &&
+		    must_read(first, pieces + nr_pieces, &sym, steps_left))
+			err = read_function(f, &sym, steps_left, &found);
 	}
 	if (err)
 		return err;

@@ -6,28 +6,32 @@
 #ifndef LB_DECODE_CFI_FUNCTIONS_H
 #define LB_DECODE_CFI_FUNCTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "decode/cfi/cfi.h"
 #include "decode/cfi/file.h"
 
-/* A range of vaddrs, [lo, hi). */
-struct cfi_range {
-	uint64_t lo, hi;
+/* Part of an executable segment: a page, or all of it. */
+struct cfi_piece {
+	uint64_t file_off, vaddr, size_bytes;
+	bool is_needed;
+	bool is_left_out; /* not needed, and some of its code would have to be read */
 };
 
 /**
- * Adds rows, made from machine code, of functions that overlap @wanted and have no rule
- * in the finished @rows at their first address in @wanted; finishes @rows again. Code
+ * Adds rows, made from machine code, of functions that overlap @pieces and have no rule
+ * in the finished @rows at their first address in them; finishes @rows again. Code
  * whose frame cannot be determined gets no row, so that the walk uses frame pointers.
+ * Functions in pieces that are not needed are not read; these pieces are left out.
  *
- * @wanted  ascending, disjoint; @rows must be complete in it
+ * @pieces  ascending by vaddr, disjoint; @rows must be complete in them
  *
  * Return: 0 or -ENOMEM. Cost: a pass over all symbols.
  */
-int cfi_functions_read(const struct cfi_file *f, const struct cfi_range *wanted,
-		       size_t nr_wanted, uint64_t *steps_left, struct cfi_rows *rows);
+int cfi_functions_read(const struct cfi_file *f, struct cfi_piece *pieces,
+		       size_t nr_pieces, uint64_t *steps_left, struct cfi_rows *rows);
 
 /*
  * Rows from the machine code of one function: LLVM omits call frame information where

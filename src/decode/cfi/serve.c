@@ -10,6 +10,7 @@
 #include "decode/requests.h"
 
 #define PAGE_SHIFT 16
+#define PAGE_BYTES (sizeof(uint64_t) + sizeof(uint8_t)) /* in a request */
 
 /* Smaller sections are read whole: 1 MiB makes some 60,000 rows in 6 ms. */
 #define WHOLE_MAX_BYTES (1u << 20)
@@ -19,17 +20,17 @@
 /* Budget of one request, some 0.5 s. Reading all of libLLVM takes 5 M. */
 #define MAX_STEPS (32u << 20)
 
-/* A piece of an executable segment, to be sent. */
-struct segment_piece {
-	uint64_t file_off, vaddr, size_bytes;
+struct requested_page {
+	uint64_t page;
+	bool is_needed;
 };
 
 struct cfi_job {
-	uint64_t *pages; /* requested; ascending, deduplicated */
+	struct requested_page *pages; /* ascending, deduplicated */
 	size_t nr_pages;
 	struct cfi_file file;
 	bool whole;
-	struct segment_piece *pieces; /* disjoint, by file_off */
+	struct cfi_piece *pieces; /* to be sent; disjoint, by file_off */
 	size_t nr_pieces, cap_pieces;
 	struct cfi_rows by_vaddr;
 	struct cfi_rows by_offset; /* its vaddrs are file offsets */
@@ -46,27 +47,32 @@ static void job_deinit(struct cfi_job *job)
 
 /* ---- request ---- */
 
-static int by_number(const void *va, const void *vb)
+/* Needed ones first. */
+static int by_page(const void *va, const void *vb)
 {
-	const uint64_t *a = va, *b = vb;
+	const struct requested_page *a = va, *b = vb;
 
-	return (*a > *b) - (*a < *b);
+	if (a->page != b->page)
+		return a->page < b->page ? -1 : 1;
+	return b->is_needed - a->is_needed;
 }
 
 static int read_request(struct cfi_job *job, struct wire_reader *r)
 {
 	size_t nr = wire_get_u32(r), distinct = 0;
 
-	if (r->failed || nr > CFI_MAX_PAGES || nr > (r->len - r->pos) / sizeof(uint64_t))
+	if (r->failed || nr > CFI_MAX_PAGES || nr > (r->len - r->pos) / PAGE_BYTES)
 		return -EBADMSG;
 	job->pages = calloc(nr ? nr : 1, sizeof(*job->pages));
 	if (!job->pages)
 		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++) {
+		job->pages[i].page = wire_get_u64(r);
+		job->pages[i].is_needed = wire_get_u8(r);
+	}
+	qsort(job->pages, nr, sizeof(*job->pages), by_page);
 	for (size_t i = 0; i < nr; i++)
-		job->pages[i] = wire_get_u64(r);
-	qsort(job->pages, nr, sizeof(*job->pages), by_number);
-	for (size_t i = 0; i < nr; i++)
-		if (!distinct || job->pages[distinct - 1] != job->pages[i])
+		if (!distinct || job->pages[distinct - 1].page != job->pages[i].page)
 			job->pages[distinct++] = job->pages[i];
 	job->nr_pages = distinct;
 	return r->failed ? -EBADMSG : 0;
@@ -76,23 +82,16 @@ static int read_request(struct cfi_job *job, struct wire_reader *r)
 
 /* Adds [from, to) of @segment, file offsets. */
 static int add_piece(struct cfi_job *job, const struct cfi_segment *segment,
-		     uint64_t from, uint64_t to)
+		     uint64_t from, uint64_t to, bool is_needed)
 {
-	struct segment_piece *last = job->nr_pieces ? &job->pieces[job->nr_pieces - 1]
-						    : NULL;
-	uint64_t vaddr = segment->vaddr + (from - segment->file_off);
-
-	/* Merge adjacent pages, to read them at once. */
-	if (last && last->file_off + last->size_bytes == from &&
-	    last->vaddr + last->size_bytes == vaddr) {
-		last->size_bytes += to - from;
-		return 0;
-	}
 	if (vec_grow(&job->pieces, &job->cap_pieces, job->nr_pieces + 1,
 		     sizeof(*job->pieces), 0))
 		return -ENOMEM;
-	job->pieces[job->nr_pieces++] = (struct segment_piece){
-		.file_off = from, .vaddr = vaddr, .size_bytes = to - from};
+	job->pieces[job->nr_pieces++] =
+		(struct cfi_piece){.file_off = from,
+				   .vaddr = segment->vaddr + (from - segment->file_off),
+				   .size_bytes = to - from,
+				   .is_needed = is_needed};
 	return 0;
 }
 
@@ -101,15 +100,16 @@ static int add_pages_of(struct cfi_job *job, const struct cfi_segment *segment)
 	uint64_t end = segment->file_off + segment->size_bytes;
 
 	for (size_t i = 0; i < job->nr_pages; i++) {
-		uint64_t from = job->pages[i] << PAGE_SHIFT;
+		const struct requested_page *page = &job->pages[i];
+		uint64_t from = page->page << PAGE_SHIFT;
 		uint64_t to = from + (1u << PAGE_SHIFT);
 		int err;
 
-		if (job->pages[i] > (end - 1) >> PAGE_SHIFT)
+		if (page->page > (end - 1) >> PAGE_SHIFT)
 			return 0;
 		from = from < segment->file_off ? segment->file_off : from;
 		to = to > end ? end : to;
-		err = from < to ? add_piece(job, segment, from, to) : 0;
+		err = from < to ? add_piece(job, segment, from, to, page->is_needed) : 0;
 		if (err)
 			return err;
 	}
@@ -123,7 +123,7 @@ static int find_pieces(struct cfi_job *job)
 	for (size_t i = 0; i < f->nr_segments; i++) {
 		const struct cfi_segment *s = &f->segments[i];
 		int err = job->whole ? add_piece(job, s, s->file_off,
-						 s->file_off + s->size_bytes)
+						 s->file_off + s->size_bytes, true)
 				     : add_pages_of(job, s);
 
 		if (err)
@@ -154,11 +154,18 @@ static uint64_t highest_vaddr(const struct cfi_job *job)
 	return hi;
 }
 
-static int by_lo(const void *va, const void *vb)
+static int by_vaddr(const void *va, const void *vb)
 {
-	const struct cfi_range *a = va, *b = vb;
+	const struct cfi_piece *a = va, *b = vb;
 
-	return (a->lo > b->lo) - (a->lo < b->lo);
+	return (a->vaddr > b->vaddr) - (a->vaddr < b->vaddr);
+}
+
+static int by_file_off(const void *va, const void *vb)
+{
+	const struct cfi_piece *a = va, *b = vb;
+
+	return (a->file_off > b->file_off) - (a->file_off < b->file_off);
 }
 
 /*
@@ -167,19 +174,13 @@ static int by_lo(const void *va, const void *vb)
  */
 static int read_functions(struct cfi_job *job, uint64_t *steps_left)
 {
-	_cleanup_free_ struct cfi_range *wanted =
-		calloc(job->nr_pieces + 1, sizeof(*wanted));
+	int err;
 
-	if (!wanted)
-		return -ENOMEM;
-	for (size_t i = 0; i < job->nr_pieces; i++) {
-		const struct segment_piece *p = &job->pieces[i];
-
-		wanted[i] = (struct cfi_range){p->vaddr, p->vaddr + p->size_bytes};
-	}
-	qsort(wanted, job->nr_pieces, sizeof(*wanted), by_lo);
-	return cfi_functions_read(&job->file, wanted, job->nr_pieces, steps_left,
-				  &job->by_vaddr);
+	qsort(job->pieces, job->nr_pieces, sizeof(*job->pieces), by_vaddr);
+	err = cfi_functions_read(&job->file, job->pieces, job->nr_pieces, steps_left,
+				 &job->by_vaddr);
+	qsort(job->pieces, job->nr_pieces, sizeof(*job->pieces), by_file_off);
+	return err;
 }
 
 static int read_rows(struct cfi_job *job)
@@ -195,7 +196,7 @@ static int read_rows(struct cfi_job *job)
 			       &steps_left, &job->by_vaddr);
 	else
 		for (size_t i = 0; i < job->nr_pieces && !err; i++) {
-			const struct segment_piece *p = &job->pieces[i];
+			const struct cfi_piece *p = &job->pieces[i];
 
 			err = cfi_read_indexed(section, index, p->vaddr,
 					       p->vaddr + p->size_bytes, &steps_left,
@@ -213,7 +214,7 @@ static int read_rows(struct cfi_job *job)
 }
 
 /* Adds the rows of a piece, by file offset, and the row that ends it. */
-static int move_piece(struct cfi_job *job, const struct segment_piece *p)
+static int move_piece(struct cfi_job *job, const struct cfi_piece *p)
 {
 	static const struct lb_unwind_rule none = {.cfa = LB_CFA_NONE};
 	const struct cfi_rows *in = &job->by_vaddr;
@@ -240,14 +241,36 @@ static void drop_repeated(struct cfi_rows *rows)
 	rows->nr = nr;
 }
 
+/*
+ * Adds the pieces of a page from index @first on, or leaves all of them out.
+ *
+ * @ret_next  set to the index after them
+ */
+static int move_page(struct cfi_job *job, size_t first, size_t *ret_next)
+{
+	uint64_t page = job->pieces[first].file_off >> PAGE_SHIFT;
+	bool is_left_out = false;
+	size_t i, next = first;
+	int err = 0;
+
+	for (; next < job->nr_pieces && job->pieces[next].file_off >> PAGE_SHIFT == page;
+	     next++)
+		is_left_out |= job->pieces[next].is_left_out;
+	for (i = first; i < next && !is_left_out && !err; i++)
+		err = move_piece(job, &job->pieces[i]);
+	*ret_next = next;
+	return err;
+}
+
 static int answer(struct cfi_job *job)
 {
 	int err = find_pieces(job);
+	size_t next = 0;
 
 	if (!err)
 		err = read_rows(job);
-	for (size_t i = 0; i < job->nr_pieces && !err; i++)
-		err = move_piece(job, &job->pieces[i]);
+	while (next < job->nr_pieces && !err)
+		err = move_page(job, next, &next);
 	drop_repeated(&job->by_offset);
 	return err;
 }

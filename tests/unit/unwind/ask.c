@@ -88,7 +88,7 @@ static void say_page(uint64_t page, uint32_t nr_rows)
 
 static enum worker_answer ask_file(struct row_pages *ret)
 {
-	const uint64_t pages[] = {7, 3};
+	const struct asked_page pages[] = {{7, true}, {3, false}};
 
 	return rows_of_file(NULL, 42, pages, 2, ret);
 }
@@ -128,7 +128,9 @@ static void test_file(void **state)
 	assert_int_equal(asked_fd, 42);
 	assert_int_equal(wire_get_u32(&r), 2);
 	assert_int_equal(wire_get_u64(&r), 7);
+	assert_int_equal(wire_get_u8(&r), 1);
 	assert_int_equal(wire_get_u64(&r), 3);
+	assert_int_equal(wire_get_u8(&r), 0);
 	assert_int_equal(r.pos, r.len);
 
 	assert_false(p.whole);

@@ -276,7 +276,7 @@ static void test_known_from_its_middle(void **state)
 	_cleanup_(cfi_rows_deinit) struct cfi_rows rows = {0};
 	_cleanup_close_ int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	struct image_table symbols;
-	struct cfi_range wanted;
+	struct cfi_piece piece;
 	uint64_t steps = UINT64_MAX;
 	Elf64_Sym sym;
 
@@ -285,11 +285,15 @@ static void test_known_from_its_middle(void **state)
 	assert_true(cfi_file_symbols(&file, &symbols));
 	sym = symbol_of(&symbols, "test_library");
 	assert_true(sym.st_size > 16);
-	wanted = (struct cfi_range){sym.st_value + 1, sym.st_value + sym.st_size};
-	assert_int_equal(cfi_read(&file.section, wanted.lo, wanted.hi, &steps, &rows), 0);
+	piece = (struct cfi_piece){.vaddr = sym.st_value + 1,
+				   .size_bytes = sym.st_size - 1,
+				   .is_needed = true};
+	assert_int_equal(cfi_read(&file.section, piece.vaddr,
+				  piece.vaddr + piece.size_bytes, &steps, &rows),
+			 0);
 	assert_int_equal(cfi_rows_finish(&rows), 0);
 	steps = UINT64_MAX;
-	assert_int_equal(cfi_functions_read(&file, &wanted, 1, &steps, &rows), 0);
+	assert_int_equal(cfi_functions_read(&file, &piece, 1, &steps, &rows), 0);
 	assert_int_equal(UINT64_MAX - steps, symbols.nr);
 }
 

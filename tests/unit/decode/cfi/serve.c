@@ -120,7 +120,7 @@ static uint64_t text_off(int fd)
 
 /* ---- answers ---- */
 
-static struct row_pages ask(int fd, const uint64_t *pages, size_t nr)
+static struct row_pages ask(int fd, const struct asked_page *pages, size_t nr)
 {
 	struct row_pages p;
 
@@ -130,7 +130,7 @@ static struct row_pages ask(int fd, const uint64_t *pages, size_t nr)
 
 static struct row_pages ask_one(int fd, uint64_t page)
 {
-	return ask(fd, &page, 1);
+	return ask(fd, &(struct asked_page){page, true}, 1);
 }
 
 /* The rule at an address of the object; NULL: its page is missing. */
@@ -314,7 +314,9 @@ static void test_go_starts(void **state)
 static void assert_big(int fd)
 {
 	uint64_t text = text_off(fd), last = (text + (uint64_t)NR_BIG * 32 - 1) >> 16;
-	const uint64_t pages[] = {9, last + 1, 3, 4, UINT64_MAX, 3, last};
+	const struct asked_page pages[] = {{9, true},    {last + 1, true},   {3, false},
+					   {4, true},    {UINT64_MAX, true}, {3, true},
+					   {last, false}};
 	struct row_pages p = ask(fd, pages, ARRAY_SIZE(pages));
 
 	assert_false(p.whole);
@@ -362,6 +364,43 @@ static void test_big_without_index(void **state)
 	assert_false(p.whole);
 	assert_int_equal(p.nr_pages, 1);
 	assert_function(&p, text, (unsigned int)(((9u << 16) - text) / 32 + 1));
+	row_pages_deinit(&p);
+}
+
+/* Three functions of 40,000 bytes without call frame information, after the others. */
+static const char bare_functions[] = NOTHING_MORE
+	".section .text.bare,\"ax\"\n"
+	".irp n,1,2,3\n.type bare\\n,@function\nbare\\n:\npush %rbx\n"
+	".fill 39998,1,0x90\nret\n.size bare\\n,.-bare\\n\n.endr\n";
+
+/* A page that nobody needs is not answered if some of its code has to be read for it. */
+static void test_left_out(void **state)
+{
+	_cleanup_close_ int fd = build("bare", NR_BIG, bare_functions, "");
+	uint64_t bare = text_off(fd) + NR_BIG * 32;
+	uint64_t first = bare >> 16, end = (bare + 3 * 40000) >> 16;
+	struct asked_page pages[] = {{first - 1, false}, {first, false}, {end, false}};
+	struct row_pages p = ask(fd, pages, 3);
+
+	(void)state;
+	assert_int_equal(end, first + 2);
+	assert_int_equal(p.nr_pages, 1);
+	assert_int_equal(p.pages[0].page, first - 1);
+	row_pages_deinit(&p);
+
+	pages[2].is_needed = true;
+	p = ask(fd, pages, 3);
+	assert_int_equal(p.nr_pages, 2);
+	assert_int_equal(p.pages[1].page, end);
+	assert_int_equal(rule_at(&p, bare + 3 * 40000 - 1)->cfa_off, 16);
+	row_pages_deinit(&p);
+
+	/* The second function begins in a page that is left out because of the first. */
+	pages[2] = (struct asked_page){first + 1, true};
+	p = ask(fd, pages, 3);
+	assert_int_equal(p.nr_pages, 2);
+	assert_null(rule_at(&p, bare + 40001));
+	assert_int_equal(rule_at(&p, (first + 1) << 16)->cfa_off, 16);
 	row_pages_deinit(&p);
 }
 
@@ -460,6 +499,7 @@ int main(void)
 		cmocka_unit_test(test_go_starts),
 		cmocka_unit_test(test_big),
 		cmocka_unit_test(test_big_without_index),
+		cmocka_unit_test(test_left_out),
 		cmocka_unit_test(test_libc),
 		cmocka_unit_test(test_vdso),
 		cmocka_unit_test(test_others),
