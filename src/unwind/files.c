@@ -46,7 +46,7 @@
  * a stack. But other requests wait meanwhile.
  */
 #define AROUND_PAGES  16 /* some 15,000 rows */
-#define PAGES_AT_ONCE 32 /* per request, about */
+#define PAGES_AT_ONCE 16 /* per request, about: 1 ms */
 #define PAGE_ROWS     1000 /* of a page, about: 1,200 of libllvmlite's, 700 of libpython's */
 /*
  * After so many requests all code of a large file is likely to run: its other pages are

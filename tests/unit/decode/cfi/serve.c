@@ -404,6 +404,25 @@ static void test_left_out(void **state)
 	row_pages_deinit(&p);
 }
 
+/* A function without call frame information between two others, as small as they get. */
+static void test_smallest_gap(void **state)
+{
+	_cleanup_close_ int fd = build(
+		"gap", NR_BIG,
+		NOTHING_MORE ".section .text.bare,\"ax\"\n.type bare,@function\n"
+			     "bare:\npush %rbx\n.fill 14,1,0x90\nret\n.size bare,.-bare\n"
+			     ".cfi_startproc\n.nops 32\n.cfi_endproc\n",
+		"");
+	uint64_t bare = text_off(fd) + NR_BIG * 32;
+	struct row_pages p = ask_one(fd, bare >> 16);
+
+	(void)state;
+	assert_int_equal(rule_at(&p, bare)->cfa_off, 8);
+	assert_int_equal(rule_at(&p, bare + 1)->cfa_off, 16);
+	assert_int_equal(rule_at(&p, bare + 16)->cfa_off, 8);
+	row_pages_deinit(&p);
+}
+
 /* ---- real files ---- */
 
 static void test_libc(void **state)
@@ -500,6 +519,7 @@ int main(void)
 		cmocka_unit_test(test_big),
 		cmocka_unit_test(test_big_without_index),
 		cmocka_unit_test(test_left_out),
+		cmocka_unit_test(test_smallest_gap),
 		cmocka_unit_test(test_libc),
 		cmocka_unit_test(test_vdso),
 		cmocka_unit_test(test_others),
