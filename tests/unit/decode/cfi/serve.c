@@ -367,8 +367,10 @@ static void test_big_without_index(void **state)
 	row_pages_deinit(&p);
 }
 
+#define NR_PADDED 6752 /* 0.2 MB of text, 1.2 MB of .eh_frame */
+
 /* Three functions of 40,000 bytes without call frame information, after the others. */
-static const char bare_functions[] = NOTHING_MORE
+static const char bare_functions[] = PADDED
 	".section .text.bare,\"ax\"\n"
 	".irp n,1,2,3\n.type bare\\n,@function\nbare\\n:\npush %rbx\n"
 	".fill 39998,1,0x90\nret\n.size bare\\n,.-bare\\n\n.endr\n";
@@ -376,8 +378,8 @@ static const char bare_functions[] = NOTHING_MORE
 /* A page that nobody needs is not answered if some of its code has to be read for it. */
 static void test_left_out(void **state)
 {
-	_cleanup_close_ int fd = build("bare", NR_BIG, bare_functions, "");
-	uint64_t bare = text_off(fd) + NR_BIG * 32;
+	_cleanup_close_ int fd = build("bare", NR_PADDED, bare_functions, "");
+	uint64_t bare = text_off(fd) + NR_PADDED * 32;
 	uint64_t first = bare >> 16, end = (bare + 3 * 40000) >> 16;
 	struct asked_page pages[] = {{first - 1, false}, {first, false}, {end, false}};
 	struct row_pages p = ask(fd, pages, 3);
@@ -407,13 +409,13 @@ static void test_left_out(void **state)
 /* A function without call frame information between two others, as small as they get. */
 static void test_smallest_gap(void **state)
 {
-	_cleanup_close_ int fd = build(
-		"gap", NR_BIG,
-		NOTHING_MORE ".section .text.bare,\"ax\"\n.type bare,@function\n"
+	_cleanup_close_ int fd =
+		build("gap", NR_PADDED,
+		      PADDED ".section .text.bare,\"ax\"\n.type bare,@function\n"
 			     "bare:\npush %rbx\n.fill 14,1,0x90\nret\n.size bare,.-bare\n"
 			     ".cfi_startproc\n.nops 32\n.cfi_endproc\n",
-		"");
-	uint64_t bare = text_off(fd) + NR_BIG * 32;
+		      "");
+	uint64_t bare = text_off(fd) + NR_PADDED * 32;
 	struct row_pages p = ask_one(fd, bare >> 16);
 
 	(void)state;
