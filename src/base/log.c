@@ -21,7 +21,7 @@ int log_level(void)
 
 /*
  * Escapes the message, because names in it are untrusted. One call prints all of it:
- * stderr has no buffer, and the thread of record/file_writer.h writes messages, too.
+ * stderr has no buffer, and the thread of base/job.h writes messages, too.
  */
 void log_at(int level, const char *fmt, ...)
 {

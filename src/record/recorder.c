@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/job.h"
 #include "base/log.h"
 #include "record/account.h"
 #include "record/dump.h"
@@ -27,7 +28,6 @@
 #include "record/output.h"
 #include "record/wakeup_limit.h"
 #include "record/wakeups.h"
-#include "record/file_writer.h"
 
 enum pass_step {
 	PASS_NONE,
@@ -50,7 +50,7 @@ struct recorder {
 	struct intake intake;
 	struct output output;
 	struct account account;
-	struct file_writer *writer;
+	struct job *writer;
 	struct wakeups *wakeups;
 	struct wakeup_limit wakeup_limit;
 	bool watches_jit;
@@ -127,7 +127,7 @@ static int watch(struct recorder *r, struct error *err)
 		{sampler_poll_fd(in->sampler), WAKEUP_SAMPLER},
 		{task_ring_poll_fd(in->tasks), WAKEUP_EVENTS},
 		{target_poll_fd(in->target), WAKEUP_EVENTS},
-		{file_writer_poll_fd(r->writer), WAKEUP_WRITER},
+		{job_poll_fd(r->writer), WAKEUP_WRITER},
 	};
 	int rc = 0;
 
@@ -152,7 +152,7 @@ int recorder_new(const struct sampling *o, struct recorder **ret, struct error *
 	if (!rc)
 		rc = wakeups_new(&r->wakeups, err);
 	if (!rc)
-		rc = file_writer_new(&r->writer, err);
+		rc = job_new(&r->writer, err);
 	if (!rc)
 		rc = intake_follow(&r->intake, err);
 	if (!rc)
@@ -169,7 +169,7 @@ void recorder_free(struct recorder *r)
 {
 	if (!r)
 		return;
-	file_writer_free(r->writer); /* first: it may use the profile */
+	job_free(r->writer); /* first: it may use the profile */
 	output_deinit(&r->output);
 	intake_deinit(&r->intake);
 	naming_deinit(&r->naming);
@@ -429,10 +429,10 @@ static int pass_step(struct recorder *r, struct error *err)
 		if (naming_collect_sources(&r->naming, &r->config->attribution))
 			return pass_failed(r, err);
 		p->step = PASS_WRITE;
-		file_writer_start(r->writer, write_file, r);
+		job_start(r->writer, write_file, r);
 		return 0;
 	case PASS_WRITE:
-		p->rc = file_writer_finish(r->writer);
+		p->rc = job_finish(r->writer);
 		return pass_end(r, err);
 	}
 	return 0;

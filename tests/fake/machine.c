@@ -12,11 +12,11 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/job.h"
 #include "base/vec.h"
 #include "collect/bpf_programs.h"
 #include "collect/task_ring.h"
 #include "collect/tick_cost.h"
-#include "record/file_writer.h"
 #include "record/wakeups.h"
 
 struct fake_machine fake;
@@ -572,17 +572,17 @@ int bpf_programs_list(void (*handler)(void *ctx, const struct task_event *ev), v
 	return 0;
 }
 
-/* ---- record/file_writer.h: the work is done when the write time is over ---- */
+/* ---- base/job.h: the work is done when the write time is over ---- */
 
-struct file_writer {
+struct job {
 	int (*work)(void *ctx);
 	void *ctx;
 	uint64_t done_ns;
 };
 
-static const struct file_writer *the_writer;
+static const struct job *the_writer;
 
-int file_writer_new(struct file_writer **ret, struct error *err)
+int job_new(struct job **ret, struct error *err)
 {
 	(void)err;
 	*ret = calloc(1, sizeof(**ret));
@@ -590,35 +590,35 @@ int file_writer_new(struct file_writer **ret, struct error *err)
 	return 0;
 }
 
-void file_writer_free(struct file_writer *w)
+void job_free(struct job *j)
 {
 	the_writer = NULL;
-	free(w);
+	free(j);
 }
 
-int file_writer_poll_fd(const struct file_writer *w)
+int job_poll_fd(const struct job *j)
 {
-	(void)w;
+	(void)j;
 	return 0;
 }
 
-void file_writer_start(struct file_writer *w, int (*work)(void *ctx), void *ctx)
+void job_start(struct job *j, int (*work)(void *ctx), void *ctx)
 {
-	*w = (struct file_writer){work, ctx, fake.now_ns + fake.write_ms * FAKE_MS};
+	*j = (struct job){work, ctx, fake.now_ns + fake.write_ms * FAKE_MS};
 	fake.writes_ms[fake.nr_writes++] = fake_now_ms();
 }
 
-int file_writer_finish(struct file_writer *w)
+int job_finish(struct job *j)
 {
-	int (*work)(void *ctx) = w->work;
+	int (*work)(void *ctx) = j->work;
 	uint64_t begin_ns;
 	int rc;
 
-	if (fake.now_ns < w->done_ns)
-		fake_pass(w->done_ns - fake.now_ns);
-	w->work = NULL;
+	if (fake.now_ns < j->done_ns)
+		fake_pass(j->done_ns - fake.now_ns);
+	j->work = NULL;
 	begin_ns = fake_cpu_ns();
-	rc = work(w->ctx);
+	rc = work(j->ctx);
 	fake.write_cpu_ns += fake_cpu_ns() - begin_ns;
 	return rc;
 }

@@ -13,7 +13,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "record/file_writer.h"
+#include "base/job.h"
 
 struct waiting {
 	int go_fd; /* the work waits until it can be read */
@@ -32,31 +32,35 @@ static int wait_and_answer(void *ctx)
 	return -42;
 }
 
-static bool is_done(const struct file_writer *w, int timeout_ms)
+static bool is_done(const struct job *job, int timeout_ms)
 {
-	struct pollfd done = {.fd = file_writer_poll_fd(w), .events = POLLIN};
+	struct pollfd done = {.fd = job_poll_fd(job), .events = POLLIN};
+	bool is_readable = poll(&done, 1, timeout_ms) == 1;
 
-	return poll(&done, 1, timeout_ms) == 1;
+	assert_int_equal(job_is_done(job), is_readable);
+	return is_readable;
 }
 
 static void nobody_waits_for_the_work(void **state)
 {
 	struct waiting waiting = {.go_fd = eventfd(0, EFD_CLOEXEC)};
-	struct file_writer *w = NULL;
+	struct job *job = NULL;
 
 	(void)state;
-	assert_int_equal(file_writer_new(&w, NULL), 0);
+	assert_int_equal(job_new(&job, NULL), 0);
 	for (int i = 0; i < 100; i++) {
-		assert_false(is_done(w, 0));
-		file_writer_start(w, wait_and_answer, &waiting);
-		assert_false(is_done(w, 0));
+		assert_false(is_done(job, 0));
+		assert_false(job_is_started(job));
+		job_start(job, wait_and_answer, &waiting);
+		assert_false(is_done(job, 0));
 		eventfd_write(waiting.go_fd, 1);
-		assert_true(is_done(w, 60000));
-		assert_int_equal(file_writer_finish(w), -42);
+		assert_true(is_done(job, 60000));
+		assert_true(job_is_started(job));
+		assert_int_equal(job_finish(job), -42);
 		assert_false(pthread_equal(waiting.thread, pthread_self()));
 		assert_true(sigismember(&waiting.blocked, SIGTERM));
 	}
-	file_writer_free(w);
+	job_free(job);
 	close(waiting.go_fd);
 }
 
@@ -69,16 +73,16 @@ static int sleep_and_count(void *ctx)
 
 static void the_work_is_waited_for(void **state)
 {
-	struct file_writer *w = NULL;
+	struct job *job = NULL;
 	int nr = 0;
 
 	(void)state;
-	assert_int_equal(file_writer_new(&w, NULL), 0);
-	file_writer_start(w, sleep_and_count, &nr);
-	assert_int_equal(file_writer_finish(w), 7);
+	assert_int_equal(job_new(&job, NULL), 0);
+	job_start(job, sleep_and_count, &nr);
+	assert_int_equal(job_finish(job), 7);
 	assert_int_equal(nr, 1);
-	file_writer_start(w, sleep_and_count, &nr);
-	file_writer_free(w);
+	job_start(job, sleep_and_count, &nr);
+	job_free(job);
 	assert_int_equal(nr, 2);
 }
 
@@ -86,22 +90,22 @@ static void the_work_is_waited_for(void **state)
 static void the_work_is_done_without_a_thread(void **state)
 {
 	pthread_attr_t before, huge;
-	struct file_writer *w = NULL;
+	struct job *job = NULL;
 	int nr = 0, nr_at_start;
 
 	(void)state;
-	assert_int_equal(file_writer_new(&w, NULL), 0);
+	assert_int_equal(job_new(&job, NULL), 0);
 	assert_int_equal(pthread_getattr_default_np(&before), 0);
 	assert_int_equal(pthread_attr_init(&huge), 0);
 	assert_int_equal(pthread_attr_setstacksize(&huge, (size_t)1 << 47), 0);
 	assert_int_equal(pthread_setattr_default_np(&huge), 0);
-	file_writer_start(w, sleep_and_count, &nr);
+	job_start(job, sleep_and_count, &nr);
 	nr_at_start = nr;
 	assert_int_equal(pthread_setattr_default_np(&before), 0);
 	assert_int_equal(nr_at_start, 1); /* done at once */
-	assert_true(is_done(w, 0));
-	assert_int_equal(file_writer_finish(w), 7);
-	file_writer_free(w);
+	assert_true(is_done(job, 0));
+	assert_int_equal(job_finish(job), 7);
+	job_free(job);
 }
 
 int main(void)
