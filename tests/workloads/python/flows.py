@@ -43,12 +43,13 @@ def generators():
         while not is_over():
             yield timed(spin, n)  # HOT generator
 
-    def doubled(source):
-        for x in source:  # HOT doubled
+    # It calls numbers() itself: a generator that is being made has the frame of its caller.
+    def doubled(n):
+        for x in numbers(n):  # HOT doubled
             yield 2 * x + timed(spin, 10000)  # HOT second generator
 
     def consume():
-        return sum(x & 1 for x in doubled(numbers(30000)))  # HOT consume
+        return sum(x & 1 for x in doubled(30000))  # HOT consume
 
     consume()
 
