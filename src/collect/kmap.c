@@ -29,6 +29,13 @@ int kmap_update_all(int fd, const uint32_t *keys, const int *values, uint32_t nr
 	return rc;
 }
 
+bool kmap_has(int fd, uint32_t index)
+{
+	uint32_t id;
+
+	return !bpf_map_lookup_elem(fd, &index, &id);
+}
+
 int kmap_delete(int fd, const void *key)
 {
 	return bpf_map_delete_elem(fd, key) ? -errno : 0;

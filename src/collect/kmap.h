@@ -3,6 +3,7 @@
 #ifndef LB_COLLECT_KMAP_H
 #define LB_COLLECT_KMAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,8 @@ int kmap_update(int fd, const void *key, const void *value);
  * Return: 0 or -errno; then some may have been added.
  */
 int kmap_update_all(int fd, const uint32_t *keys, const int *values, uint32_t nr);
+/** Is there a slab at @index? Programs see it even if its update has not returned yet. */
+bool kmap_has(int fd, uint32_t index);
 /** Deletes an entry. Return: 0, -ENOENT or another -errno. */
 int kmap_delete(int fd, const void *key);
 

@@ -11,9 +11,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/hash.h"
 #include "base/hashmap.h"
+#include "base/job.h"
 #include "base/search.h"
 #include "base/vec.h"
 #include "collect/kmap.h"
@@ -206,15 +208,30 @@ struct row_slab {
 };
 
 /*
+ * The update that tells the kernel of slabs. It waits for an RCU grace period, some 15
+ * ms, which is for entries that are replaced. Here none is: the walk knows a new slab
+ * at once. So a thread waits.
+ */
+struct slab_update {
+	struct job *job;
+	int slabs_fd;
+	uint32_t numbers[LB_MAX_SLABS];
+	int fds[LB_MAX_SLABS];
+	uint32_t nr;
+};
+
+/*
  * The kernel's memory for rows: slabs of 1 MiB, created on demand and written through a
- * mapping. Smaller ones would take more time: to add one waits for an RCU grace period,
- * some 15 ms. A run of rows never crosses a slab.
+ * mapping. A run of rows never crosses a slab.
  */
 struct row_slabs {
 	int slabs_fd; /* the kernel's array of slabs; borrowed */
 	struct row_slab *items; /* heap */
-	size_t nr, cap, max;
+	size_t nr; /* the kernel knows these */
+	size_t nr_made; /* these, and those of the update */
+	size_t cap, max;
 	bool is_refused; /* the kernel refused another slab: no more are created */
+	struct slab_update update;
 };
 
 static uint32_t nr_pieces(uint32_t nr_rows)
@@ -229,10 +246,17 @@ static void slab_deinit(struct row_slab *slab)
 	spans_deinit(&slab->pieces);
 }
 
+/* Drops the slabs from @nr on, of which the kernel knows none. */
+static void drop_slabs(struct row_slabs *s, size_t nr)
+{
+	while (s->nr_made > nr)
+		slab_deinit(&s->items[--s->nr_made]);
+}
+
 static void slabs_deinit(struct row_slabs *s)
 {
-	for (size_t i = 0; i < s->nr; i++)
-		slab_deinit(&s->items[i]);
+	job_free(s->update.job); /* first: it uses their descriptors */
+	drop_slabs(s, 0);
 	free(s->items);
 }
 
@@ -247,52 +271,88 @@ static int slab_init(struct row_slab *slab)
 	return spans_init(&slab->pieces, LB_SLAB_ROWS / PIECE_ROWS);
 }
 
-/* Tells the kernel of the slabs from the current number up to @nr. */
-static int slabs_add(struct row_slabs *s, size_t nr)
+/* Makes @nr slabs, or as many as the limit allows. Return: 0 or -errno; some are made. */
+static int make_slabs(struct row_slabs *s, size_t nr)
 {
-	uint32_t numbers[LB_MAX_SLABS];
-	int fds[LB_MAX_SLABS];
-
-	for (size_t i = s->nr; i < nr; i++) {
-		numbers[i - s->nr] = (uint32_t)i;
-		fds[i - s->nr] = s->items[i].fd;
-	}
-	return kmap_update_all(s->slabs_fd, numbers, fds, (uint32_t)(nr - s->nr));
-}
-
-/* Creates @nr more slabs, or as many as the limit allows. Return: 0, -ENOSPC or -errno. */
-static int slabs_grow(struct row_slabs *s, size_t nr)
-{
-	size_t end = s->nr + (nr < s->max - s->nr ? nr : s->max - s->nr);
-	size_t made = s->nr;
+	size_t end = s->nr_made + (nr < s->max - s->nr_made ? nr : s->max - s->nr_made);
 	int rc = 0;
 
-	if (s->is_refused || s->nr == end ||
-	    vec_grow(&s->items, &s->cap, end, sizeof(*s->items), s->max))
+	if (vec_grow(&s->items, &s->cap, end, sizeof(*s->items), s->max))
 		return -ENOSPC;
-	while (!rc && made < end) {
-		s->items[made] = (struct row_slab){.fd = -1};
-		rc = slab_init(&s->items[made++]);
+	while (!rc && s->nr_made < end) {
+		s->items[s->nr_made] = (struct row_slab){.fd = -1};
+		rc = slab_init(&s->items[s->nr_made++]);
 	}
-	s->is_refused = rc;
 	if (rc)
-		slab_deinit(&s->items[--made]);
-	/* Those that could be made are of use. */
-	if (made > s->nr)
-		rc = slabs_add(s, made);
-	if (!rc) {
-		s->nr = made;
-		return 0;
-	}
-	s->is_refused = true;
-	while (made > s->nr)
-		slab_deinit(&s->items[--made]);
+		drop_slabs(s, s->nr_made - 1);
 	return rc;
+}
+
+static int update_slabs(void *ctx)
+{
+	struct slab_update *u = ctx;
+
+	return kmap_update_all(u->slabs_fd, u->numbers, u->fds, u->nr);
+}
+
+static void start_update(struct row_slabs *s)
+{
+	struct slab_update *u = &s->update;
+
+	u->slabs_fd = s->slabs_fd;
+	u->nr = 0;
+	for (size_t i = s->nr; i < s->nr_made; i++) {
+		u->numbers[u->nr] = (uint32_t)i;
+		u->fds[u->nr++] = s->items[i].fd;
+	}
+	job_start(u->job, update_slabs, u);
+}
+
+/* Waits until the kernel knows another slab, or the update has ended. */
+static void wait_for_slab(struct row_slabs *s)
+{
+	static const struct timespec pause = {.tv_nsec = 50000};
+	size_t before = s->nr;
+
+	while (s->nr == before && job_is_started(s->update.job)) {
+		bool is_done = job_is_done(s->update.job);
+
+		while (s->nr < s->nr_made && kmap_has(s->slabs_fd, (uint32_t)s->nr))
+			s->nr++;
+		if (!is_done && s->nr == before)
+			nanosleep(&pause, NULL);
+		if (is_done && job_finish(s->update.job))
+			s->is_refused = true;
+		if (is_done)
+			drop_slabs(s, s->nr);
+	}
+}
+
+/* Makes @nr more slabs, and waits for one. Return: 0, -ENOSPC or -errno. */
+static int slabs_grow(struct row_slabs *s, size_t nr)
+{
+	size_t before = s->nr;
+	int rc = 0;
+
+	wait_for_slab(s);
+	if (s->nr > before)
+		return 0;
+	if (s->is_refused || s->nr == s->max)
+		return -ENOSPC;
+	rc = make_slabs(s, nr);
+	s->is_refused = rc;
+	/* Those that could be made are of use. */
+	if (s->nr_made > s->nr)
+		start_update(s);
+	wait_for_slab(s);
+	if (s->nr > before)
+		return 0;
+	return rc ? rc : -ENOSPC;
 }
 
 /*
  * Copies @nr rows (1..LB_SLAB_ROWS). @ret_first: as in struct lb_unwind_page.
- * Return: 0, or -ENOSPC. A new slab waits for running BPF programs (milliseconds).
+ * Return: 0, or -ENOSPC.
  */
 static int add_rows(struct row_slabs *s, const struct lb_unwind_row *rows, uint32_t nr,
 		    uint32_t *ret_first)
@@ -560,7 +620,8 @@ int unwind_tables_new(uint64_t max_row_bytes, const struct unwind_kmaps *maps,
 		rc = rules_init(&t->rules, maps->rules_fd);
 	if (!rc)
 		rc = runs_init(&t->runs, maps->segments_fd);
-	/* Create the first slab now, because that waits for running BPF programs. */
+	if (!rc)
+		rc = job_new(&t->slabs.update.job, err);
 	if (!rc)
 		rc = slabs_grow(&t->slabs, 1);
 	if (rc) {
@@ -828,7 +889,8 @@ static uint64_t nr_free_rows(const struct row_slabs *s)
 
 void unwind_rows_reserve(struct unwind_tables *t, uint64_t nr_rows)
 {
-	uint64_t nr_free = nr_free_rows(&t->slabs);
+	uint64_t nr_free = nr_free_rows(&t->slabs) +
+			   (t->slabs.nr_made - t->slabs.nr) * LB_SLAB_ROWS;
 
 	if (nr_rows > nr_free)
 		slabs_grow(&t->slabs, (nr_rows - nr_free - 1) / LB_SLAB_ROWS + 1);
@@ -876,5 +938,5 @@ void unwind_tables_totals(const struct unwind_tables *t, struct unwind_totals *r
 	ret->nr_rules_refused = t->rules.nr_refused;
 	ret->nr_pages_refused = t->nr_refused_pages;
 	ret->nr_processes_refused = t->nr_refused_processes;
-	ret->row_bytes = t->slabs.nr * SLAB_BYTES;
+	ret->row_bytes = t->slabs.nr_made * SLAB_BYTES;
 }

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* With fake kernel maps in memory: checks what the kernel's walk would find in them. */
+#include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -31,8 +36,10 @@ static struct kernel {
 		struct lb_unwind_process process;
 		bool used;
 	} entries[MAX_ENTRIES];
-	unsigned int nr_slabs;
-	unsigned int nr_waits; /* of slabs */
+	atomic_uint nr_slabs; /* the kernel knows them */
+	atomic_uint nr_waits; /* of slabs */
+	int wait_fd; /* updates of slabs wait until it can be read; 0: they do not */
+	unsigned int max_slabs; /* an update of more fails; 0: none does */
 	unsigned int nr_made, max_made; /* slabs; max 0: no limit */
 	volatile uint32_t pages_generation;
 } kernel;
@@ -98,16 +105,31 @@ int kmap_update(int fd, const void *key, const void *value)
 	return 0;
 }
 
+/* Another thread calls it. */
 int kmap_update_all(int fd, const uint32_t *keys, const int *values, uint32_t nr)
 {
-	assert_int_equal(fd, kernel.maps.slabs_fd);
+	int wait_fd = kernel.wait_fd;
+	eventfd_t value;
+
+	assert(fd == kernel.maps.slabs_fd);
 	kernel.nr_waits++;
 	for (uint32_t i = 0; i < nr; i++) {
-		assert_int_equal(keys[i], kernel.nr_slabs++);
+		if (kernel.max_slabs && kernel.nr_slabs == kernel.max_slabs)
+			return -ENOMEM;
+		assert(keys[i] == kernel.nr_slabs);
 		kernel.slabs[keys[i]] =
 			kmap_map(values[i], LB_SLAB_ROWS * sizeof(struct lb_unwind_row));
+		kernel.nr_slabs++;
 	}
+	if (wait_fd)
+		eventfd_read(wait_fd, &value);
 	return 0;
+}
+
+bool kmap_has(int fd, uint32_t index)
+{
+	assert_int_equal(fd, kernel.maps.slabs_fd);
+	return index < kernel.nr_slabs;
 }
 
 int kmap_delete(int fd, const void *key)
@@ -225,6 +247,8 @@ static int teardown(void **state)
 	kmap_unmap(kernel.segments, LB_UNWIND_MAX_SEGMENTS * 32);
 	for (unsigned int i = 0; i < kernel.nr_slabs; i++)
 		kmap_unmap(kernel.slabs[i], LB_SLAB_ROWS * sizeof(struct lb_unwind_row));
+	if (kernel.wait_fd)
+		close(kernel.wait_fd);
 	close(kernel.maps.pages_fd);
 	close(kernel.maps.rules_fd);
 	close(kernel.maps.segments_fd);
@@ -656,6 +680,14 @@ static void churn(void **state)
 	assert_int_equal(fill(t, 0, 1, 65536), 0);
 }
 
+/* Another thread tells the kernel of them. */
+static void wait_for_slabs(unsigned int nr)
+{
+	for (int i = 0; i < 60000 && kernel.nr_slabs < nr; i++)
+		usleep(1000);
+	assert_int_equal(kernel.nr_slabs, nr);
+}
+
 /* Room for many rows is made with one wait, up to the limit. */
 static void room_is_made_at_once(void **state)
 {
@@ -666,13 +698,51 @@ static void room_is_made_at_once(void **state)
 	unwind_rows_reserve(t, LB_SLAB_ROWS);
 	assert_int_equal(kernel.nr_waits, 1);
 	unwind_rows_reserve(t, 3 * LB_SLAB_ROWS + 1);
-	assert_int_equal(kernel.nr_slabs, 4);
+	wait_for_slabs(4);
 	assert_int_equal(kernel.nr_waits, 2);
 	unwind_rows_reserve(t, UINT64_MAX);
-	assert_int_equal(kernel.nr_slabs, 64);
+	wait_for_slabs(64);
 	assert_int_equal(kernel.nr_waits, 3);
 	unwind_rows_reserve(t, UINT64_MAX);
 	assert_int_equal(kernel.nr_waits, 3);
+}
+
+/* The kernel's wait after a slab was added is of no concern to its users. */
+static void nobody_waits_for_running_programs(void **state)
+{
+	struct unwind_tables *t = *state;
+	uint32_t object = unwind_object_add(t, 9);
+	struct unwind_totals totals = {0};
+
+	kernel.wait_fd = eventfd(0, EFD_CLOEXEC);
+	assert_true(kernel.wait_fd > 0);
+	for (uint64_t page = 0; page < 5; page++)
+		assert_int_equal(fill(t, object, page, 65536), 0);
+	unwind_tables_totals(t, &totals);
+	assert_int_equal(totals.row_bytes, 2 * 1024 * 1024);
+	assert_int_equal(kernel.nr_slabs, 2);
+	eventfd_write(kernel.wait_fd, 1);
+	/* One update at a time. */
+	for (uint64_t page = 5; page < 9; page++)
+		assert_int_equal(fill(t, object, page, 65536), 0);
+	assert_int_equal(kernel.nr_slabs, 3);
+	eventfd_write(kernel.wait_fd, 1);
+}
+
+/* An update that fails in its middle: the slabs before that are of use. */
+static void known_slabs_of_a_failed_update_are_of_use(void **state)
+{
+	struct unwind_tables *t = *state;
+	struct unwind_totals totals = {0};
+	uint32_t object = unwind_object_add(t, 9);
+
+	kernel.max_slabs = 2;
+	unwind_rows_reserve(t, 4 * LB_SLAB_ROWS);
+	for (uint64_t page = 0; page < 8; page++)
+		assert_int_equal(fill(t, object, page, 65536), 0);
+	assert_int_equal(fill(t, object, 8, 65536), -ENOSPC);
+	unwind_tables_totals(t, &totals);
+	assert_int_equal(totals.row_bytes, 2 * 1024 * 1024);
 }
 
 /* When the kernel refuses a slab, those before it are of use. */
@@ -683,7 +753,7 @@ static void room_is_made_as_far_as_it_goes(void **state)
 
 	kernel.max_made = 3;
 	unwind_rows_reserve(t, 8 * LB_SLAB_ROWS);
-	assert_int_equal(kernel.nr_slabs, 3);
+	wait_for_slabs(3);
 	kernel.max_made = 0;
 	unwind_rows_reserve(t, 8 * LB_SLAB_ROWS);
 	assert_int_equal(kernel.nr_slabs, 3);
@@ -698,6 +768,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(pages_beyond_the_object_are_no_ones,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(room_is_made_at_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(nobody_waits_for_running_programs, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(known_slabs_of_a_failed_update_are_of_use,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(room_is_made_as_far_as_it_goes, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(room_rests, setup_one_slab, teardown),
