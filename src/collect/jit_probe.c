@@ -4,10 +4,12 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/job.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "collect/jit_assembly.h"
@@ -27,6 +29,22 @@ struct probed_file {
 	dev_t dev;
 	ino_t ino; /* not reused while probed: the probe holds the inode */
 	uint64_t register_off;
+	int rc; /* 0: probed; -EINPROGRESS; else why not, until somebody asks */
+	struct bpf_link *link;
+};
+
+/* What the thread does: attaches the probe to a file, and loads the program before. */
+struct attachment {
+	/* Set before the thread starts, and not changed while it runs. */
+	struct jit_probe_config config;
+	struct sampler_bpf *sampler; /* borrowed */
+	dev_t dev;
+	ino_t ino;
+	uint64_t register_off, descriptor_delta;
+	int fd; /* owned */
+	/* The thread's results, and the program if it was loaded before. */
+	struct jit_bpf *skel;
+	int load_failure;
 	struct bpf_link *link;
 };
 
@@ -36,6 +54,8 @@ struct jit_probe {
 	struct jit_assembly *assembly;
 	struct jit_bpf *skel; /* NULL until the first file */
 	int load_failure; /* no retry */
+	struct job *job;
+	struct attachment attachment; /* of the job */
 	struct ring_buffer *ring;
 	struct lb_jit_counters *percpu; /* one per possible CPU */
 	int nr_possible_cpus;
@@ -54,6 +74,7 @@ int jit_probe_new(const struct jit_probe_config *config, struct sampler *sampler
 		  struct jit_probe **ret, struct error *err)
 {
 	_cleanup_(jit_probe_freep) struct jit_probe *p = calloc(1, sizeof(*p));
+	int rc;
 
 	if (!p)
 		return error_set(err, -ENOMEM, "out of memory");
@@ -69,6 +90,9 @@ int jit_probe_new(const struct jit_probe_config *config, struct sampler *sampler
 		p->percpu = calloc((size_t)p->nr_possible_cpus, sizeof(*p->percpu));
 	if (!p->assembly || !p->percpu)
 		return error_set(err, -ENOMEM, "out of memory");
+	rc = job_new(&p->job, err);
+	if (rc)
+		return rc;
 	*ret = take_ptr(p);
 	return 0;
 }
@@ -77,6 +101,8 @@ void jit_probe_free(struct jit_probe *p)
 {
 	if (!p)
 		return;
+	jit_probe_settle(p, true);
+	job_free(p->job);
 	for (size_t i = 0; i < p->nr_files; i++)
 		bpf_link__destroy(p->files[i].link);
 	free(p->files);
@@ -108,53 +134,56 @@ int jit_probe_try(void)
 	return rc;
 }
 
-static int load(struct jit_probe *p)
+/* ---- attaching: the thread ---- */
+
+static int load(struct attachment *a)
 {
-	const struct sampler_bpf *sampler = sampler_skel(p->sampler);
+	const struct sampler_bpf *sampler = a->sampler;
 	int rc;
 
-	p->skel = jit_bpf__open();
-	if (!p->skel)
+	a->skel = jit_bpf__open();
+	if (!a->skel)
 		return -errno;
-	p->skel->rodata->filter_targets = !p->config.whole_machine;
-	p->skel->rodata->ring_bytes = p->config.ring_bytes;
-	rc = bpf_map__set_max_entries(p->skel->maps.records,
-				      (uint32_t)p->config.ring_bytes);
+	a->skel->rodata->filter_targets = !a->config.whole_machine;
+	a->skel->rodata->ring_bytes = a->config.ring_bytes;
+	rc = bpf_map__set_max_entries(a->skel->maps.records,
+				      (uint32_t)a->config.ring_bytes);
 	if (!rc)
-		rc = bpf_map__reuse_fd(p->skel->maps.targets,
+		rc = bpf_map__reuse_fd(a->skel->maps.targets,
 				       bpf_map__fd(sampler->maps.targets));
 	if (!rc)
-		rc = bpf_map__reuse_fd(p->skel->maps.code_gens,
+		rc = bpf_map__reuse_fd(a->skel->maps.code_gens,
 				       bpf_map__fd(sampler->maps.code_gens));
 	if (!rc)
-		rc = jit_bpf__load(p->skel);
-	if (rc)
+		rc = jit_bpf__load(a->skel);
+	if (rc) {
+		jit_bpf__destroy(a->skel);
+		a->skel = NULL;
 		return rc;
-	p->ring = ring_buffer__new(bpf_map__fd(p->skel->maps.records), take_record, p,
-				   NULL);
-	return p->ring ? 0 : -errno;
+	}
+	/* From now on samples have their process's code generation; before it is 0. */
+	__atomic_store_n(&a->sampler->bss->code_gens_used, 1, __ATOMIC_SEQ_CST);
+	return 0;
 }
 
-static int load_once(struct jit_probe *p)
+/* Return: 0 or -errno. */
+static int attach(void *ctx)
 {
-	if (p->ring || p->load_failure)
-		return p->load_failure;
-	p->load_failure = load(p);
-	if (p->load_failure) {
-		errno = -p->load_failure;
-		log_debug("the probe of JITs does not load: %m");
-		jit_bpf__destroy(p->skel);
-		p->skel = NULL;
-	} else {
-		/*
-		 * From now on samples have their process's code generation; before it
-		 * is 0.
-		 */
-		__atomic_store_n(&sampler_skel(p->sampler)->bss->code_gens_used, 1,
-				 __ATOMIC_SEQ_CST);
-	}
-	return p->load_failure;
+	struct attachment *a = ctx;
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = a->descriptor_delta);
+	char path[32];
+
+	if (!a->skel)
+		a->load_failure = load(a);
+	if (a->load_failure)
+		return a->load_failure;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", a->fd);
+	a->link = bpf_program__attach_uprobe_opts(a->skel->progs.lb_jit_register, -1,
+						  path, a->register_off, &opts);
+	return a->link ? 0 : -errno;
 }
+
+/* ---- attaching ---- */
 
 static struct probed_file *find_file(const struct jit_probe *p, dev_t dev, ino_t ino,
 				     uint64_t register_off)
@@ -166,42 +195,106 @@ static struct probed_file *find_file(const struct jit_probe *p, dev_t dev, ino_t
 	return NULL;
 }
 
-static int attach(struct jit_probe *p, int fd, const struct stat *st,
-		  uint64_t register_off, int64_t descriptor_delta)
+static void forget_file(struct jit_probe *p, struct probed_file *file)
 {
-	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = (uint64_t)descriptor_delta);
-	struct bpf_link *link;
-	char path[32];
-	int rc = vec_grow(&p->files, &p->cap_files, p->nr_files + 1, sizeof(*p->files),
-			  p->config.max_files);
+	*file = p->files[--p->nr_files];
+}
 
+/* The program was loaded. */
+static int use(struct jit_probe *p, struct jit_bpf *skel)
+{
+	p->skel = skel;
+	p->ring = ring_buffer__new(bpf_map__fd(skel->maps.records), take_record, p, NULL);
+	return p->ring ? 0 : -errno;
+}
+
+bool jit_probe_settle(struct jit_probe *p, bool wait)
+{
+	struct attachment *a = &p->attachment;
+	struct probed_file *file;
+	int rc;
+
+	if (!p->job || !job_is_started(p->job) || (!wait && !job_is_done(p->job)))
+		return false;
+	rc = job_finish(p->job);
+	if (!p->skel) {
+		p->load_failure = a->skel ? use(p, a->skel) : a->load_failure;
+		if (p->load_failure) {
+			errno = -p->load_failure;
+			log_debug("the probe of JITs does not load: %m");
+			rc = p->load_failure;
+		}
+	}
+	cleanup_closep(&a->fd);
 	if (rc)
-		return rc;
-	/*
-	 * Without the PMU, libbpf would write to tracefs, which persists after a kill.
-	 */
+		bpf_link__destroy(a->link);
+	/* The file stays in the list while it is being probed. */
+	file = find_file(p, a->dev, a->ino, a->register_off);
+	file->rc = rc;
+	file->link = rc ? NULL : a->link;
+	return true;
+}
+
+int jit_probe_attach_fd(const struct jit_probe *p)
+{
+	return job_poll_fd(p->job);
+}
+
+bool jit_probe_is_attaching(const struct jit_probe *p)
+{
+	return job_is_started(p->job);
+}
+
+/* Adds the file to the list. Nobody asked for the results of those that it drops. */
+static int add_file(struct jit_probe *p, const struct probed_file *file)
+{
+	int rc;
+
+	for (size_t i = p->nr_files; i-- && p->nr_files == p->config.max_files;)
+		if (p->files[i].rc)
+			forget_file(p, &p->files[i]);
+	rc = vec_grow(&p->files, &p->cap_files, p->nr_files + 1, sizeof(*p->files),
+		      p->config.max_files);
+	if (!rc)
+		p->files[p->nr_files++] = *file;
+	return rc;
+}
+
+static int start(struct jit_probe *p, int fd, const struct probed_file *file,
+		 int64_t descriptor_delta)
+{
+	struct attachment *a = &p->attachment;
+	int rc;
+
+	/* Without the PMU, libbpf would write to tracefs, which persists after a kill. */
 	if (access(UPROBE_PMU, F_OK))
 		return -EOPNOTSUPP;
-	rc = load_once(p);
-	if (rc)
-		return rc;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	link = bpf_program__attach_uprobe_opts(p->skel->progs.lb_jit_register, -1, path,
-					       register_off, &opts);
-	if (!link)
-		return -errno;
-	p->files[p->nr_files++] = (struct probed_file){
-		.dev = st->st_dev,
-		.ino = st->st_ino,
-		.register_off = register_off,
-		.link = link,
+	if (p->load_failure)
+		return p->load_failure;
+	*a = (struct attachment){
+		.config = p->config,
+		.sampler = sampler_skel(p->sampler),
+		.dev = file->dev,
+		.ino = file->ino,
+		.register_off = file->register_off,
+		.descriptor_delta = (uint64_t)descriptor_delta,
+		.fd = fcntl(fd, F_DUPFD_CLOEXEC, 3),
+		.skel = p->skel,
 	};
-	return 0;
+	if (a->fd < 0)
+		return -errno;
+	rc = add_file(p, file);
+	if (rc)
+		cleanup_closep(&a->fd);
+	else
+		job_start(p->job, attach, a);
+	return rc;
 }
 
 int jit_probe_attach(struct jit_probe *p, int fd, uint64_t register_off,
 		     int64_t descriptor_delta)
 {
+	struct probed_file *known;
 	struct stat st;
 	int rc = 0;
 
@@ -209,9 +302,23 @@ int jit_probe_attach(struct jit_probe *p, int fd, uint64_t register_off,
 		rc = -errno;
 	else if (!descriptor_delta)
 		rc = -EINVAL; /* not a variable; and 0 is not a valid cookie */
-	else if (!find_file(p, st.st_dev, st.st_ino, register_off))
-		rc = attach(p, fd, &st, register_off, descriptor_delta);
-	if (rc)
+	known = rc ? NULL : find_file(p, st.st_dev, st.st_ino, register_off);
+	if (known) {
+		rc = known->rc;
+		if (rc && rc != -EINPROGRESS)
+			forget_file(p, known);
+	} else if (!rc && !job_is_started(p->job)) {
+		rc = start(p, fd,
+			   &(struct probed_file){.dev = st.st_dev,
+						 .ino = st.st_ino,
+						 .register_off = register_off,
+						 .rc = -EINPROGRESS},
+			   descriptor_delta);
+		rc = rc ? rc : -EINPROGRESS;
+	} else if (!rc) {
+		rc = -EINPROGRESS;
+	}
+	if (rc && rc != -EINPROGRESS)
 		p->nr_refused++;
 	return rc;
 }
@@ -221,10 +328,10 @@ void jit_probe_detach(struct jit_probe *p, uint64_t dev, uint64_t inode,
 {
 	struct probed_file *file = find_file(p, dev, inode, register_off);
 
-	if (!file)
+	if (!file || file->rc)
 		return;
 	bpf_link__destroy(file->link);
-	*file = p->files[--p->nr_files];
+	forget_file(p, file);
 }
 
 int jit_probe_poll_fd(const struct jit_probe *p)
@@ -266,10 +373,11 @@ void jit_probe_totals(const struct jit_probe *p, struct jit_probe_totals *ret)
 	uint32_t zero = 0;
 
 	*ret = (struct jit_probe_totals){
-		.nr_files = p->nr_files,
 		.nr_files_refused = p->nr_refused,
 		.nr_broken = jit_assembly_broken(p->assembly),
 	};
+	for (size_t i = 0; i < p->nr_files; i++)
+		ret->nr_files += !p->files[i].rc;
 	if (!p->skel ||
 	    bpf_map_lookup_elem(bpf_map__fd(p->skel->maps.counters), &zero, p->percpu))
 		return;

@@ -42,22 +42,35 @@ void jit_probe_free(struct jit_probe *p);
 DEFINE_CLEANUP(struct jit_probe, jit_probe_free);
 
 /**
- * Probes one file, for all processes that map it.
+ * Probes one file, for all processes that map it: starts a thread that attaches the
+ * probe, because the kernel takes milliseconds for it, or longer: it waits for the memory
+ * lock of each process that maps the file. One file at a time.
  *
  * @fd               an open descriptor of the file, borrowed; deleted files and files
  *      of other mount namespaces work too
  * @register_off     file offset of __jit_debug_register_code
  * @descriptor_delta vaddr of __jit_debug_descriptor - vaddr of
  * __jit_debug_register_code; the same in memory
- * Takes milliseconds; detaching in jit_probe_free() takes the kernel about 0.1 s. Does
- * nothing if the file is already probed at that offset. Its inode stays in use until
- * jit_probe_detach(), so a deleted file keeps its blocks.
- * Return: 0; -EOPNOTSUPP if this kernel has no uprobes or no cookies for them (before
- * 5.15: walk lists instead); -ENOSPC over max_files; else another negative errno of the
- * attachment.
+ * The inode stays in use until jit_probe_detach(), so a deleted file keeps its blocks.
+ * Return: 0 if the file is probed at that offset; -EINPROGRESS: call again after
+ * jit_probe_settle() has returned true; -EOPNOTSUPP if this kernel has no uprobes or no
+ * cookies for them (before 5.15: walk lists instead); -ENOSPC over max_files; else another
+ * negative errno of the attachment.
  */
 int jit_probe_attach(struct jit_probe *p, int fd, uint64_t register_off,
 		     int64_t descriptor_delta);
+
+/** Becomes readable (poll) when jit_probe_settle() has something to take. */
+int jit_probe_attach_fd(const struct jit_probe *p);
+/** Is a file being probed? Then jit_probe_attach() does not start. */
+bool jit_probe_is_attaching(const struct jit_probe *p);
+/**
+ * Takes the result of the file that was being probed.
+ *
+ * @wait  until there is one
+ * Return: whether there was one.
+ */
+bool jit_probe_settle(struct jit_probe *p, bool wait);
 
 /**
  * Removes the probe at @register_off from the file with @dev and @inode as in fstat(2).

@@ -217,6 +217,12 @@ int jit_watch_poll_fd(const struct jit_watch *w)
 	return -1;
 }
 
+int jit_watch_attach_fd(const struct jit_watch *w)
+{
+	(void)w;
+	return 0;
+}
+
 const struct runtime jit_runtime = {.name = "jit"};
 
 void jit_watch_read(struct jit_watch *w)
@@ -247,6 +253,11 @@ void jit_watch_look(struct jit_watch *w)
 }
 
 void jit_watch_forget_files(struct jit_watch *w)
+{
+	(void)w;
+}
+
+void jit_watch_finish(struct jit_watch *w)
 {
 	(void)w;
 }

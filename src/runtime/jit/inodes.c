@@ -185,6 +185,8 @@ struct jit_inode jit_inodes_probe(struct jit_inodes *inodes, int fd,
 		rc = attach(inodes, target->fd, point);
 	else
 		rc = probe_unknown(inodes, fd, target->path, point);
+	if (rc == -EINPROGRESS)
+		return (struct jit_inode){.is_pending = true};
 	added = &inodes->items[inodes->nr++];
 	*added = (struct inode){
 		.identity = identity,

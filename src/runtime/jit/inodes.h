@@ -6,6 +6,7 @@
 #ifndef LB_RUNTIME_JIT_INODES_H
 #define LB_RUNTIME_JIT_INODES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -35,6 +36,7 @@ DEFINE_CLEANUP(struct jit_inodes, jit_inodes_free);
 struct jit_inode {
 	uint64_t number; /* never reused; 0: none, the limit is reached */
 	uint64_t probed_ns; /* 0: not probed */
+	bool is_pending; /* call again after jit_probe_settle() has returned true */
 };
 
 /**

@@ -108,6 +108,11 @@ int jit_watch_poll_fd(const struct jit_watch *w)
 	return jit_probe_poll_fd(w->probe);
 }
 
+int jit_watch_attach_fd(const struct jit_watch *w)
+{
+	return jit_probe_attach_fd(w->probe);
+}
+
 /* ---- the queue of events ---- */
 
 static void keep(void *ctx, const struct jit_event *ev)
@@ -251,7 +256,8 @@ static struct jit_inode probe_mapped(struct jit_watch *w, const struct process *
 	return inode;
 }
 
-static void add_descriptor(struct jit_watch *w, struct process *p,
+/* Return: false: the file is being probed, or another one is. */
+static bool add_descriptor(struct jit_watch *w, struct process *p,
 			   const struct mapping *m, const struct jit_interface *point)
 {
 	uint64_t descriptor_ip = m->start + (point->register_off - m->file_off) +
@@ -261,24 +267,27 @@ static void add_descriptor(struct jit_watch *w, struct process *p,
 	bool is_probed = false;
 
 	if (has_descriptor(c, descriptor_ip))
-		return;
+		return true;
 	if (w->config.probing == JIT_PROBING_NONE)
 		log_debug("%s has the GDB JIT interface, not probed", m->file->path);
 	else
 		inode = probe_mapped(w, p, m, point, &is_probed);
+	if (inode.is_pending)
+		return false;
 	if (c->nr_descriptors == JIT_CODE_MAX_DESCRIPTORS)
-		return;
+		return true;
 	c->probes[c->nr_descriptors] = inode.number;
 	c->descriptor_ips[c->nr_descriptors++] = descriptor_ip;
 	c->is_unprobed |= !is_probed;
 	c->walk_wanted |= !is_probed || m->from_ns < inode.probed_ns;
+	return true;
 }
 
 /* Finds the interface in this process. */
 static void search_mappings(struct jit_watch *w, struct process *p)
 {
 	struct jit_code *c = &p->jit_code;
-	bool all_open = true;
+	bool is_complete = true;
 
 	if (c->walks.nr_maps_checked == maps_nr_ever(&p->maps))
 		return;
@@ -288,14 +297,14 @@ static void search_mappings(struct jit_watch *w, struct process *p)
 
 		if (m->kind != MAPPING_FILE && m->kind != MAPPING_MEMFD)
 			continue;
-		all_open &= m->file != NULL;
+		is_complete &= m->file != NULL;
 		point = interface_of(w, m->file);
 		if (point && point->register_off - m->file_off < m->end - m->start)
-			add_descriptor(w, p, m, point);
+			is_complete &= add_descriptor(w, p, m, point);
 	}
 	if (c->nr_descriptors)
 		process_read_command(w->processes, p);
-	if (all_open)
+	if (is_complete)
 		c->walks.nr_maps_checked = maps_nr_ever(&p->maps);
 }
 
@@ -530,7 +539,8 @@ static bool look_at(struct jit_watch *w, struct process *p)
 {
 	const struct jit_code *c = &p->jit_code;
 
-	if (is_wanted(w, p))
+	/* While a file is being probed, no other one can be. */
+	if (is_wanted(w, p) && !jit_probe_is_attaching(w->probe))
 		search_mappings(w, p);
 	if (!c->walk_wanted)
 		return false;
@@ -598,6 +608,8 @@ void jit_watch_request(struct jit_watch *w, const struct lb_unwind_request *r)
 
 void jit_watch_look(struct jit_watch *w)
 {
+	if (jit_probe_settle(w->probe, false))
+		w->look_wanted = true;
 	if (process_table_open_new(w->processes, clock_now_ns()))
 		w->look_wanted = true;
 	if (!w->look_wanted)
@@ -622,6 +634,14 @@ static bool has_lost_records(struct jit_watch *w)
 		return false;
 	w->nr_no_room = nr;
 	return true;
+}
+
+void jit_watch_finish(struct jit_watch *w)
+{
+	while (jit_probe_settle(w->probe, true)) {
+		w->look_wanted = true;
+		jit_watch_look(w);
+	}
 }
 
 void jit_watch_drain(struct jit_watch *w)

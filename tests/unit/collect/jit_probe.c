@@ -242,7 +242,19 @@ static void start(struct fixture *f, bool whole_machine, size_t ring_bytes)
 		fail_msg("%s", err.text);
 }
 
-/* Skips the test if jit_probe_attach() returned @rc because uprobes have no cookies. */
+/* Probes a file, and waits until it is probed. */
+static int attach(struct fixture *f, int fd, uint64_t off, int64_t delta)
+{
+	int rc = jit_probe_attach(f->probe, fd, off, delta);
+
+	while (rc == -EINPROGRESS) {
+		assert_true(jit_probe_settle(f->probe, true));
+		rc = jit_probe_attach(f->probe, fd, off, delta);
+	}
+	return rc;
+}
+
+/* Skips the test if attach() returned @rc because uprobes have no cookies. */
 static void need_cookies(int rc)
 {
 	if (rc != -EOPNOTSUPP)
@@ -254,7 +266,7 @@ static void need_cookies(int rc)
 static void probe_self(struct fixture *f)
 {
 	_cleanup_close_ int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	int rc = jit_probe_attach(f->probe, fd, register_off(), descriptor_delta());
+	int rc = attach(f, fd, register_off(), descriptor_delta());
 
 	need_cookies(rc);
 	assert_int_equal(rc, 0);
@@ -632,9 +644,9 @@ static void watch_target(struct fixture *f, int fd, pid_t pid)
 	int status, rc;
 
 	start(f, false, 0);
-	rc = jit_probe_attach(f->probe, fd, register_off(), descriptor_delta());
+	rc = attach(f, fd, register_off(), descriptor_delta());
 	if (!rc) /* attaching again changes nothing */
-		rc = jit_probe_attach(f->probe, fd, register_off(), descriptor_delta());
+		rc = attach(f, fd, register_off(), descriptor_delta());
 	assert_int_equal(sampler_add_target(f->sampler, (uint32_t)pid, &err), 0);
 	kill(pid, SIGCONT);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -716,18 +728,52 @@ static void files_are_bounded(void **state)
 	start(f, false, 64 * KIB);
 	/* No process runs this copy, so the offsets do not matter. */
 	fd = unlinked_copy();
-	rc = jit_probe_attach(f->probe, fd, 4096, 64);
+	rc = attach(f, fd, 4096, 64);
 	need_cookies(rc);
 	assert_int_equal(rc, 0);
-	assert_int_equal(jit_probe_attach(f->probe, fd, 4096, 0), -EINVAL);
-	assert_true(jit_probe_attach(f->probe, none, 4096, 64) < 0);
-	assert_int_equal(jit_probe_attach(f->probe, -1, 4096, 64), -EBADF);
+	assert_int_equal(attach(f, fd, 4096, 0), -EINVAL);
+	assert_true(attach(f, none, 4096, 64) < 0);
+	assert_int_equal(attach(f, -1, 4096, 64), -EBADF);
 	for (uint64_t i = 1; i < MAX_FILES; i++)
-		assert_int_equal(jit_probe_attach(f->probe, fd, 4096 + 8 * i, 64), 0);
-	assert_int_equal(jit_probe_attach(f->probe, fd, 65536, 64), -ENOSPC);
+		assert_int_equal(attach(f, fd, 4096 + 8 * i, 64), 0);
+	assert_int_equal(attach(f, fd, 65536, 64), -ENOSPC);
 	jit_probe_totals(f->probe, &t);
 	assert_int_equal(t.nr_files, MAX_FILES);
 	assert_int_equal(t.nr_files_refused, 4);
+}
+
+/* One file is probed at a time, and its result is kept until somebody asks for it. */
+static void attaching_is_not_waited_for(void **state)
+{
+	struct fixture *f = *state;
+	struct pollfd settled = {.events = POLLIN};
+	_cleanup_close_ int fd = -1;
+	struct jit_probe_totals t;
+	int rc;
+
+	need_root();
+	start(f, false, 64 * KIB);
+	fd = unlinked_copy();
+	need_cookies(jit_probe_attach(f->probe, fd, 4096, 64));
+	assert_true(jit_probe_is_attaching(f->probe));
+	assert_int_equal(jit_probe_attach(f->probe, fd, 8192, 64), -EINPROGRESS);
+	assert_int_equal(jit_probe_attach(f->probe, fd, 4096, 64), -EINPROGRESS);
+	settled.fd = jit_probe_attach_fd(f->probe);
+	assert_int_equal(poll(&settled, 1, 60000), 1);
+	jit_probe_totals(f->probe, &t);
+	assert_int_equal(t.nr_files, 0);
+	assert_true(jit_probe_settle(f->probe, false));
+	assert_false(jit_probe_settle(f->probe, true));
+	assert_false(jit_probe_is_attaching(f->probe));
+	/* The second file was not begun: no probe is there without being asked for. */
+	rc = jit_probe_attach(f->probe, fd, 8192, 64);
+	assert_int_equal(rc, -EINPROGRESS);
+	assert_int_equal(jit_probe_attach(f->probe, fd, 4096, 64), 0);
+	assert_true(jit_probe_settle(f->probe, true));
+	assert_int_equal(jit_probe_attach(f->probe, fd, 8192, 64), 0);
+	jit_probe_totals(f->probe, &t);
+	assert_int_equal(t.nr_files, 2);
+	assert_int_equal(t.nr_files_refused, 0);
 }
 
 /* ---- generations in samples ---- */
@@ -829,6 +875,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(other_mount_namespaces_are_probed, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(files_are_bounded, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(attaching_is_not_waited_for, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(samples_carry_the_generation, set_up,
 						tear_down),
 	};

@@ -79,13 +79,26 @@ static int tear_down(void **state)
 	return 0;
 }
 
+/* Probes a file, and waits until it is probed. */
+static struct jit_inode probe_file(struct jit_inodes *in, int fd,
+				   const struct jit_interface *at)
+{
+	struct jit_inode inode = jit_inodes_probe(in, fd, &self, at);
+
+	while (inode.is_pending) {
+		assert_true(jit_probe_settle(probe, true));
+		inode = jit_inodes_probe(in, fd, &self, at);
+	}
+	return inode;
+}
+
 /* Return: the inode of this program. Skips the test if nothing can be probed. */
 static struct jit_inode probe_self(void)
 {
 	struct jit_inode inode = {0};
 
 	if (!geteuid())
-		inode = jit_inodes_probe(inodes, self.fd, &self, &point);
+		inode = probe_file(inodes, self.fd, &point);
 	if (!inode.probed_ns) {
 		print_message("needs root, and a kernel that has uprobes with cookies\n");
 		skip();
@@ -124,10 +137,10 @@ static void each_inode_is_probed_once(void **state)
 
 	(void)state;
 	assert_int_not_equal(first.number, 0);
-	again = jit_inodes_probe(inodes, path, &self, &point);
+	again = probe_file(inodes, path, &point);
 	assert_int_equal(again.number, first.number);
 	assert_int_equal(again.probed_ns, first.probed_ns);
-	other = jit_inodes_probe(inodes, copy, &self, &point);
+	other = probe_file(inodes, copy, &point);
 	assert_int_not_equal(other.number, first.number);
 	assert_true(other.probed_ns > first.probed_ns);
 	assert_int_equal(nr_probed(), 2);
@@ -148,7 +161,7 @@ static bool is_probed_for(const uid_t *user, uid_t uid, gid_t gid, mode_t mode)
 	struct jit_inode inode;
 
 	grant(copy, uid, gid, mode);
-	inode = jit_inodes_probe(trusting, copy, &self, &point);
+	inode = probe_file(trusting, copy, &point);
 	assert_int_not_equal(inode.number, 0);
 	return inode.probed_ns;
 }
@@ -190,16 +203,16 @@ static void what_has_another_interface_is_not_probed(void **state)
 
 	(void)state;
 	probe_self();
-	inode = jit_inodes_probe(inodes, part, &self, &point);
+	inode = probe_file(inodes, part, &point);
 	assert_int_not_equal(inode.number, 0);
 	assert_int_equal(inode.probed_ns, 0);
-	inode = jit_inodes_probe(inodes, proc, &self, &point);
+	inode = probe_file(inodes, proc, &point);
 	assert_int_equal(inode.probed_ns, 0);
 	elsewhere = point;
 	elsewhere.register_off++;
-	inode = jit_inodes_probe(inodes, copy, &self, &elsewhere);
+	inode = probe_file(inodes, copy, &elsewhere);
 	assert_int_equal(inode.probed_ns, 0);
-	assert_int_equal(jit_inodes_probe(inodes, -1, &self, &point).number, 0);
+	assert_int_equal(probe_file(inodes, -1, &point).number, 0);
 	assert_int_equal(nr_probed(), 1);
 }
 
@@ -209,14 +222,14 @@ static void what_nobody_has_is_given_back(void **state)
 	_cleanup_close_ int copy = copy_of_self(SIZE_MAX);
 
 	(void)state;
-	other = jit_inodes_probe(inodes, copy, &self, &point);
+	other = probe_file(inodes, copy, &point);
 	jit_inodes_begin_sweep(inodes);
 	jit_inodes_keep(inodes, first.number);
 	jit_inodes_keep(inodes, 0);
 	jit_inodes_end_sweep(inodes);
 	assert_int_equal(nr_probed(), 1);
 	assert_int_equal(probe_self().number, first.number);
-	assert_true(jit_inodes_probe(inodes, copy, &self, &point).number > other.number);
+	assert_true(probe_file(inodes, copy, &point).number > other.number);
 	assert_int_equal(nr_probed(), 2);
 }
 
