@@ -79,11 +79,11 @@ bool job_is_started(const struct job *j)
 	return j->work;
 }
 
-bool job_is_done(const struct job *j)
+bool job_wait(const struct job *j, int timeout_ms)
 {
 	struct pollfd done = {.fd = j->done_fd, .events = POLLIN};
 
-	return j->work && poll(&done, 1, 0) == 1;
+	return j->work && poll(&done, 1, timeout_ms) == 1;
 }
 
 int job_finish(struct job *j)

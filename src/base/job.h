@@ -30,8 +30,8 @@ void job_start(struct job *j, int (*work)(void *ctx), void *ctx);
 
 /** Was work started that job_finish() has not taken back? */
 bool job_is_started(const struct job *j);
-/** Is the work that was started done? */
-bool job_is_done(const struct job *j);
+/** Waits for work that was started. Return: whether it is done. @timeout_ms: -1: none */
+bool job_wait(const struct job *j, int timeout_ms);
 
 /** Waits until the work is done. Return: result of @work. */
 int job_finish(struct job *j);

@@ -101,7 +101,7 @@ void jit_probe_free(struct jit_probe *p)
 {
 	if (!p)
 		return;
-	jit_probe_settle(p, true);
+	jit_probe_settle(p, -1);
 	job_free(p->job);
 	for (size_t i = 0; i < p->nr_files; i++)
 		bpf_link__destroy(p->files[i].link);
@@ -208,13 +208,13 @@ static int use(struct jit_probe *p, struct jit_bpf *skel)
 	return p->ring ? 0 : -errno;
 }
 
-bool jit_probe_settle(struct jit_probe *p, bool wait)
+bool jit_probe_settle(struct jit_probe *p, int timeout_ms)
 {
 	struct attachment *a = &p->attachment;
 	struct probed_file *file;
 	int rc;
 
-	if (!p->job || !job_is_started(p->job) || (!wait && !job_is_done(p->job)))
+	if (!p->job || !job_wait(p->job, timeout_ms))
 		return false;
 	rc = job_finish(p->job);
 	if (!p->skel) {

@@ -67,10 +67,10 @@ bool jit_probe_is_attaching(const struct jit_probe *p);
 /**
  * Takes the result of the file that was being probed.
  *
- * @wait  until there is one
+ * @timeout_ms  waits so long for it; -1: without a limit
  * Return: whether there was one.
  */
-bool jit_probe_settle(struct jit_probe *p, bool wait);
+bool jit_probe_settle(struct jit_probe *p, int timeout_ms);
 
 /**
  * Removes the probe at @register_off from the file with @dev and @inode as in fstat(2).

@@ -315,7 +315,7 @@ static void wait_for_slab(struct row_slabs *s)
 	size_t before = s->nr;
 
 	while (s->nr == before && job_is_started(s->update.job)) {
-		bool is_done = job_is_done(s->update.job);
+		bool is_done = job_wait(s->update.job, 0);
 
 		while (s->nr < s->nr_made && kmap_has(s->slabs_fd, (uint32_t)s->nr))
 			s->nr++;

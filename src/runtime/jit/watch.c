@@ -37,6 +37,11 @@
  */
 #define PROMPT_PAUSE_NS  5000000ULL
 #define PROMPT_DOUBLINGS 8
+/*
+ * Most time for probes that are being attached when sampling ends. A process that maps
+ * the file can keep the kernel from attaching one.
+ */
+#define FINISH_NS 1000000000ULL
 /* pause when there was no room for its objects */
 #define FULL_PAUSE_NS 10000000000ULL
 
@@ -608,7 +613,7 @@ void jit_watch_request(struct jit_watch *w, const struct lb_unwind_request *r)
 
 void jit_watch_look(struct jit_watch *w)
 {
-	if (jit_probe_settle(w->probe, false))
+	if (jit_probe_settle(w->probe, 0))
 		w->look_wanted = true;
 	if (process_table_open_new(w->processes, clock_now_ns()))
 		w->look_wanted = true;
@@ -638,7 +643,10 @@ static bool has_lost_records(struct jit_watch *w)
 
 void jit_watch_finish(struct jit_watch *w)
 {
-	while (jit_probe_settle(w->probe, true)) {
+	uint64_t deadline_ns = clock_now_ns() + FINISH_NS, now_ns;
+
+	while ((now_ns = clock_now_ns()) < deadline_ns &&
+	       jit_probe_settle(w->probe, (int)((deadline_ns - now_ns) / CLOCK_MS_NS))) {
 		w->look_wanted = true;
 		jit_watch_look(w);
 	}

@@ -74,7 +74,7 @@ void jit_watch_look(struct jit_watch *w);
  */
 void jit_watch_forget_files(struct jit_watch *w);
 
-/** When sampling has ended, before the drain: waits for the probes that were begun. */
+/** When sampling has ended, before the drain: waits for the probes that were begun, 1 s. */
 void jit_watch_finish(struct jit_watch *w);
 
 /** At every drain: walks the lists of processes without a probe. */

@@ -248,7 +248,7 @@ static int attach(struct fixture *f, int fd, uint64_t off, int64_t delta)
 	int rc = jit_probe_attach(f->probe, fd, off, delta);
 
 	while (rc == -EINPROGRESS) {
-		assert_true(jit_probe_settle(f->probe, true));
+		assert_true(jit_probe_settle(f->probe, -1));
 		rc = jit_probe_attach(f->probe, fd, off, delta);
 	}
 	return rc;
@@ -762,14 +762,14 @@ static void attaching_is_not_waited_for(void **state)
 	assert_int_equal(poll(&settled, 1, 60000), 1);
 	jit_probe_totals(f->probe, &t);
 	assert_int_equal(t.nr_files, 0);
-	assert_true(jit_probe_settle(f->probe, false));
-	assert_false(jit_probe_settle(f->probe, true));
+	assert_true(jit_probe_settle(f->probe, 0));
+	assert_false(jit_probe_settle(f->probe, -1));
 	assert_false(jit_probe_is_attaching(f->probe));
 	/* The second file was not begun: no probe is there without being asked for. */
 	rc = jit_probe_attach(f->probe, fd, 8192, 64);
 	assert_int_equal(rc, -EINPROGRESS);
 	assert_int_equal(jit_probe_attach(f->probe, fd, 4096, 64), 0);
-	assert_true(jit_probe_settle(f->probe, true));
+	assert_true(jit_probe_settle(f->probe, -1));
 	assert_int_equal(jit_probe_attach(f->probe, fd, 8192, 64), 0);
 	jit_probe_totals(f->probe, &t);
 	assert_int_equal(t.nr_files, 2);

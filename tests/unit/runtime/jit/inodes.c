@@ -86,7 +86,7 @@ static struct jit_inode probe_file(struct jit_inodes *in, int fd,
 	struct jit_inode inode = jit_inodes_probe(in, fd, &self, at);
 
 	while (inode.is_pending) {
-		assert_true(jit_probe_settle(probe, true));
+		assert_true(jit_probe_settle(probe, -1));
 		inode = jit_inodes_probe(in, fd, &self, at);
 	}
 	return inode;
