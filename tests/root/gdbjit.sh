@@ -118,19 +118,19 @@ probed() {
 	probes=$(grep -c 'has the GDB JIT interface, probed' "$1.err")
 	[ "$probes" -eq "$2" ] || { echo "$probes probes"; return 1; }
 }
-mkdir first second upper1 upper2 upper3 work1 work2 work3
+mkdir first second upper1 upper2 upper3 upper4 upper5 work1 work2 work3 work4 work5
 cp "$jit" first/gdbjit && cp "$jit" second/gdbjit
 also inodes inodes inodes 2 "mount --bind first at-inodes" "mount --bind second at-inodes"
 
 # Two containers of one image: one inode under two device numbers. And a container with a copy
 # of the file (copy-up): another inode under the same device number.
-# overlay NUMBER NAME
+# overlay NUMBER NAME: no two mounts may have the same NUMBER, because they may be there at the same time.
 overlay() {
 	echo "mount -t overlay none -o lowerdir=first,upperdir=upper$1,workdir=work$1 at-$2"
 }
-if unshare -m sh -c "mkdir -p at-probe && $(overlay 1 probe)" 2>/dev/null; then
+if unshare -m sh -c "mkdir -p at-probe && $(overlay 5 probe)" 2>/dev/null; then
 	also inodes inodes-overlay overlay 1 "$(overlay 1 overlay)" "$(overlay 2 overlay)"
-	also inodes inodes-copied-up copied 2 "$(overlay 1 copied)" "$(overlay 3 copied) && touch at-copied/gdbjit"
+	also inodes inodes-copied-up copied 2 "$(overlay 3 copied)" "$(overlay 4 copied) && touch at-copied/gdbjit"
 else
 	skip gdbjit-inodes-overlay "no overlayfs here"
 fi
