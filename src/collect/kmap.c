@@ -16,19 +16,6 @@ int kmap_update(int fd, const void *key, const void *value)
 	return bpf_map_update_elem(fd, key, value, BPF_ANY) ? -errno : 0;
 }
 
-int kmap_update_all(int fd, const uint32_t *keys, const int *values, uint32_t nr)
-{
-	uint32_t nr_done = nr;
-	int rc = 0;
-
-	/* Linux before 5.19 has no batches for arrays of maps. */
-	if (nr > 1 && !bpf_map_update_batch(fd, keys, values, &nr_done, NULL))
-		return 0;
-	for (uint32_t i = 0; i < nr && !rc; i++)
-		rc = kmap_update(fd, &keys[i], &values[i]);
-	return rc;
-}
-
 bool kmap_has(int fd, uint32_t index)
 {
 	uint32_t id;

@@ -26,12 +26,6 @@ struct unwind_kmaps {
  * waits for running programs. Return: 0 or -errno.
  */
 int kmap_update(int fd, const void *key, const void *value);
-/**
- * Same for @nr (1..) slabs, with one wait for all of them since Linux 6.8
- * ("bpf: Call maybe_wait_bpf_programs() only once for generic_map_update_batch()").
- * Return: 0 or -errno; then some may have been added.
- */
-int kmap_update_all(int fd, const uint32_t *keys, const int *values, uint32_t nr);
 /** Is there a slab at @index? Programs see it even if its update has not returned yet. */
 bool kmap_has(int fd, uint32_t index);
 /** Deletes an entry. Return: 0, -ENOENT or another -errno. */

@@ -47,7 +47,6 @@
  */
 #define AROUND_PAGES  16 /* some 15,000 rows */
 #define PAGES_AT_ONCE 16 /* per request, about: 1 ms */
-#define PAGE_ROWS     1000 /* of a page, about: 1,200 of libllvmlite's, 700 of libpython's */
 /*
  * After so many requests all code of a large file is likely to run: its other pages are
  * read in idle time (0.3 s for 100 MB of code).
@@ -560,33 +559,12 @@ bool unwind_files_serve_early(struct unwind_files *f, uint64_t deadline_ns)
 	return f->nr_early;
 }
 
-/*
- * Makes room for the rows of a file before its first pages are read ahead. Before Linux
- * 6.8 that takes a wait for each slab, as without this.
- */
-static void make_room(struct unwind_files *f, const struct unwind_file *file)
-{
-	uint64_t nr = 0;
-
-	for (unsigned int i = 0; i < file->nr_objects; i++) {
-		const struct file_object *o = &file->objects[i];
-
-		if (o->nr_ahead)
-			return;
-		for (uint64_t page = 0; page < o->nr; page++)
-			nr += unwind_page_is_absent(f->tables, o->object, page);
-	}
-	nr *= PAGE_ROWS;
-	unwind_rows_reserve(f->tables, nr < EARLY_MAX_ROWS ? nr : EARLY_MAX_ROWS);
-}
-
 /* Reads some of the file's pages. Return: false: all were read. */
 static bool read_ahead(struct unwind_files *f, uint32_t id)
 {
 	struct unwind_file *file = &f->files[id];
 	struct page_list pages = {0};
 
-	make_room(f, file);
 	for (unsigned int i = 0; i < file->nr_objects; i++) {
 		struct file_object *o = &file->objects[i];
 

@@ -208,16 +208,14 @@ struct row_slab {
 };
 
 /*
- * The update that tells the kernel of slabs. It waits for an RCU grace period, some 15
- * ms, which is for entries that are replaced. Here none is: the walk knows a new slab
- * at once. So a thread waits.
+ * The update that tells the kernel of a slab. It waits for an RCU grace period, some 15
+ * ms, which is for an entry that is replaced. Here none is: the walk knows a new slab at
+ * once. So a thread waits.
  */
 struct slab_update {
 	struct job *job;
-	int slabs_fd;
-	uint32_t numbers[LB_MAX_SLABS];
-	int fds[LB_MAX_SLABS];
-	uint32_t nr;
+	int slabs_fd, slab_fd;
+	uint32_t index;
 };
 
 /*
@@ -227,9 +225,7 @@ struct slab_update {
 struct row_slabs {
 	int slabs_fd; /* the kernel's array of slabs; borrowed */
 	struct row_slab *items; /* heap */
-	size_t nr; /* the kernel knows these */
-	size_t nr_made; /* these, and those of the update */
-	size_t cap, max;
+	size_t nr, cap, max;
 	bool is_refused; /* the kernel refused another slab: no more are created */
 	struct slab_update update;
 };
@@ -246,17 +242,11 @@ static void slab_deinit(struct row_slab *slab)
 	spans_deinit(&slab->pieces);
 }
 
-/* Drops the slabs from @nr on, of which the kernel knows none. */
-static void drop_slabs(struct row_slabs *s, size_t nr)
-{
-	while (s->nr_made > nr)
-		slab_deinit(&s->items[--s->nr_made]);
-}
-
 static void slabs_deinit(struct row_slabs *s)
 {
-	job_free(s->update.job); /* first: it uses their descriptors */
-	drop_slabs(s, 0);
+	job_free(s->update.job); /* first: it uses a slab's descriptor */
+	for (size_t i = 0; i < s->nr; i++)
+		slab_deinit(&s->items[i]);
 	free(s->items);
 }
 
@@ -271,83 +261,54 @@ static int slab_init(struct row_slab *slab)
 	return spans_init(&slab->pieces, LB_SLAB_ROWS / PIECE_ROWS);
 }
 
-/* Makes @nr slabs, or as many as the limit allows. Return: 0 or -errno; some are made. */
-static int make_slabs(struct row_slabs *s, size_t nr)
+static int update_slab(void *ctx)
 {
-	size_t end = s->nr_made + (nr < s->max - s->nr_made ? nr : s->max - s->nr_made);
-	int rc = 0;
+	const struct slab_update *u = ctx;
 
-	if (vec_grow(&s->items, &s->cap, end, sizeof(*s->items), s->max))
-		return -ENOSPC;
-	while (!rc && s->nr_made < end) {
-		s->items[s->nr_made] = (struct row_slab){.fd = -1};
-		rc = slab_init(&s->items[s->nr_made++]);
-	}
-	if (rc)
-		drop_slabs(s, s->nr_made - 1);
-	return rc;
+	return kmap_update(u->slabs_fd, &u->index, &u->slab_fd);
 }
 
-static int update_slabs(void *ctx)
-{
-	struct slab_update *u = ctx;
-
-	return kmap_update_all(u->slabs_fd, u->numbers, u->fds, u->nr);
-}
-
-static void start_update(struct row_slabs *s)
-{
-	struct slab_update *u = &s->update;
-
-	u->slabs_fd = s->slabs_fd;
-	u->nr = 0;
-	for (size_t i = s->nr; i < s->nr_made; i++) {
-		u->numbers[u->nr] = (uint32_t)i;
-		u->fds[u->nr++] = s->items[i].fd;
-	}
-	job_start(u->job, update_slabs, u);
-}
-
-/* Waits until the kernel knows another slab, or the update has ended. */
-static void wait_for_slab(struct row_slabs *s)
+/* Tells the kernel of the slab after the last one. Return: 0 or -errno. */
+static int tell_of_slab(struct row_slabs *s, const struct row_slab *slab)
 {
 	static const struct timespec pause = {.tv_nsec = 50000};
-	size_t before = s->nr;
+	struct slab_update *u = &s->update;
 
-	while (s->nr == before && job_is_started(s->update.job)) {
-		bool is_done = job_wait(s->update.job, 0);
-
-		while (s->nr < s->nr_made && kmap_has(s->slabs_fd, (uint32_t)s->nr))
-			s->nr++;
-		if (!is_done && s->nr == before)
-			nanosleep(&pause, NULL);
-		if (is_done && job_finish(s->update.job))
-			s->is_refused = true;
-		if (is_done)
-			drop_slabs(s, s->nr);
+	if (job_is_started(u->job))
+		job_finish(u->job);
+	u->slabs_fd = s->slabs_fd;
+	u->slab_fd = slab->fd;
+	u->index = (uint32_t)s->nr;
+	job_start(u->job, update_slab, u);
+	while (!kmap_has(s->slabs_fd, u->index)) {
+		if (job_wait(u->job, 0))
+			return job_finish(u->job);
+		nanosleep(&pause, NULL);
 	}
+	return 0;
 }
 
-/* Makes @nr more slabs, and waits for one. Return: 0, -ENOSPC or -errno. */
-static int slabs_grow(struct row_slabs *s, size_t nr)
+/* Creates another slab. Return: 0, -ENOSPC or -errno. */
+static int slabs_grow(struct row_slabs *s)
 {
-	size_t before = s->nr;
-	int rc = 0;
+	struct row_slab *slab;
+	int rc;
 
-	wait_for_slab(s);
-	if (s->nr > before)
-		return 0;
-	if (s->is_refused || s->nr == s->max)
+	if (s->is_refused || s->nr == s->max ||
+	    vec_grow(&s->items, &s->cap, s->nr + 1, sizeof(*s->items), s->max))
 		return -ENOSPC;
-	rc = make_slabs(s, nr);
-	s->is_refused = rc;
-	/* Those that could be made are of use. */
-	if (s->nr_made > s->nr)
-		start_update(s);
-	wait_for_slab(s);
-	if (s->nr > before)
-		return 0;
-	return rc ? rc : -ENOSPC;
+	slab = &s->items[s->nr];
+	*slab = (struct row_slab){.fd = -1};
+	rc = slab_init(slab);
+	if (!rc)
+		rc = tell_of_slab(s, slab);
+	if (rc) {
+		s->is_refused = true;
+		slab_deinit(slab);
+		return rc;
+	}
+	s->nr++;
+	return 0;
 }
 
 /*
@@ -357,7 +318,7 @@ static int slabs_grow(struct row_slabs *s, size_t nr)
 static int add_rows(struct row_slabs *s, const struct lb_unwind_row *rows, uint32_t nr,
 		    uint32_t *ret_first)
 {
-	for (size_t i = 0; i < s->nr || !slabs_grow(s, 1); i++) {
+	for (size_t i = 0; i < s->nr || !slabs_grow(s); i++) {
 		struct row_slab *slab = &s->items[i];
 		uint32_t at = SPANS_NONE;
 
@@ -623,7 +584,7 @@ int unwind_tables_new(uint64_t max_row_bytes, const struct unwind_kmaps *maps,
 	if (!rc)
 		rc = job_new(&t->slabs.update.job, err);
 	if (!rc)
-		rc = slabs_grow(&t->slabs, 1);
+		rc = slabs_grow(&t->slabs);
 	if (rc) {
 		errno = -rc;
 		return error_set(err, rc, "cannot make the unwind tables: %m");
@@ -887,15 +848,6 @@ static uint64_t nr_free_rows(const struct row_slabs *s)
 	return nr;
 }
 
-void unwind_rows_reserve(struct unwind_tables *t, uint64_t nr_rows)
-{
-	uint64_t nr_free = nr_free_rows(&t->slabs) +
-			   (t->slabs.nr_made - t->slabs.nr) * LB_SLAB_ROWS;
-
-	if (nr_rows > nr_free)
-		slabs_grow(&t->slabs, (nr_rows - nr_free - 1) / LB_SLAB_ROWS + 1);
-}
-
 /* Evicts early, so that the next page does not wait for a slab or an eviction. */
 static void keep_reserve(struct unwind_tables *t)
 {
@@ -906,7 +858,7 @@ static void keep_reserve(struct unwind_tables *t)
 
 	left = nr_free + (s->is_refused ? 0 : (s->max - s->nr) * LB_SLAB_ROWS);
 	if (nr_free < LB_SLAB_ROWS / 2)
-		slabs_grow(&t->slabs, 1);
+		slabs_grow(&t->slabs);
 	if (left < reserve)
 		evict(t, reserve - left);
 }
@@ -938,5 +890,5 @@ void unwind_tables_totals(const struct unwind_tables *t, struct unwind_totals *r
 	ret->nr_rules_refused = t->rules.nr_refused;
 	ret->nr_pages_refused = t->nr_refused_pages;
 	ret->nr_processes_refused = t->nr_refused_processes;
-	ret->row_bytes = t->slabs.nr_made * SLAB_BYTES;
+	ret->row_bytes = t->slabs.nr * SLAB_BYTES;
 }

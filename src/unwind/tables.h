@@ -54,9 +54,6 @@ int unwind_object_fill(struct unwind_tables *t, uint32_t object,
 		       const struct row_pages *pages, const uint64_t *asked,
 		       size_t nr_asked);
 
-/** Makes room for @nr_rows more rows at once, within the limit. */
-void unwind_rows_reserve(struct unwind_tables *t, uint64_t nr_rows);
-
 /** Is @page (number in @object) neither filled nor known to be empty? */
 bool unwind_page_is_absent(const struct unwind_tables *t, uint32_t object, uint64_t page);
 

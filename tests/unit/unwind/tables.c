@@ -37,9 +37,8 @@ static struct kernel {
 		bool used;
 	} entries[MAX_ENTRIES];
 	atomic_uint nr_slabs; /* the kernel knows them */
-	atomic_uint nr_waits; /* of slabs */
 	int wait_fd; /* updates of slabs wait until it can be read; 0: they do not */
-	unsigned int max_slabs; /* an update of more fails; 0: none does */
+	unsigned int max_slabs; /* the kernel takes no more; 0: no limit */
 	unsigned int nr_made, max_made; /* slabs; max 0: no limit */
 	volatile uint32_t pages_generation;
 } kernel;
@@ -83,11 +82,29 @@ static int entry_of(const struct lb_image *image)
 	return -1;
 }
 
+/* Another thread calls it. */
+static int add_slab(uint32_t index, int slab)
+{
+	int wait_fd = kernel.wait_fd;
+	eventfd_t value;
+
+	if (kernel.max_slabs && kernel.nr_slabs == kernel.max_slabs)
+		return -ENOMEM;
+	assert(index == kernel.nr_slabs);
+	kernel.slabs[index] = kmap_map(slab, LB_SLAB_ROWS * sizeof(struct lb_unwind_row));
+	kernel.nr_slabs++;
+	if (wait_fd)
+		eventfd_read(wait_fd, &value);
+	return 0;
+}
+
 int kmap_update(int fd, const void *key, const void *value)
 {
 	uint32_t index = *(const uint32_t *)key;
 	int i;
 
+	if (fd == kernel.maps.slabs_fd)
+		return add_slab(index, *(const int *)value);
 	if (fd == kernel.maps.interps_fd) {
 		memcpy(&kernel.interps[index], value, sizeof(struct lb_interp));
 		return 0;
@@ -102,27 +119,6 @@ int kmap_update(int fd, const void *key, const void *value)
 	memcpy(&kernel.entries[i].image, key, sizeof(struct lb_image));
 	memcpy(&kernel.entries[i].process, value, sizeof(struct lb_unwind_process));
 	kernel.entries[i].used = true;
-	return 0;
-}
-
-/* Another thread calls it. */
-int kmap_update_all(int fd, const uint32_t *keys, const int *values, uint32_t nr)
-{
-	int wait_fd = kernel.wait_fd;
-	eventfd_t value;
-
-	assert(fd == kernel.maps.slabs_fd);
-	kernel.nr_waits++;
-	for (uint32_t i = 0; i < nr; i++) {
-		if (kernel.max_slabs && kernel.nr_slabs == kernel.max_slabs)
-			return -ENOMEM;
-		assert(keys[i] == kernel.nr_slabs);
-		kernel.slabs[keys[i]] =
-			kmap_map(values[i], LB_SLAB_ROWS * sizeof(struct lb_unwind_row));
-		kernel.nr_slabs++;
-	}
-	if (wait_fd)
-		eventfd_read(wait_fd, &value);
 	return 0;
 }
 
@@ -680,33 +676,6 @@ static void churn(void **state)
 	assert_int_equal(fill(t, 0, 1, 65536), 0);
 }
 
-/* Another thread tells the kernel of them. */
-static void wait_for_slabs(unsigned int nr)
-{
-	for (int i = 0; i < 60000 && kernel.nr_slabs < nr; i++)
-		usleep(1000);
-	assert_int_equal(kernel.nr_slabs, nr);
-}
-
-/* Room for many rows is made with one wait, up to the limit. */
-static void room_is_made_at_once(void **state)
-{
-	struct unwind_tables *t = *state;
-
-	assert_int_equal(kernel.nr_slabs, 1);
-	assert_int_equal(kernel.nr_waits, 1);
-	unwind_rows_reserve(t, LB_SLAB_ROWS);
-	assert_int_equal(kernel.nr_waits, 1);
-	unwind_rows_reserve(t, 3 * LB_SLAB_ROWS + 1);
-	wait_for_slabs(4);
-	assert_int_equal(kernel.nr_waits, 2);
-	unwind_rows_reserve(t, UINT64_MAX);
-	wait_for_slabs(64);
-	assert_int_equal(kernel.nr_waits, 3);
-	unwind_rows_reserve(t, UINT64_MAX);
-	assert_int_equal(kernel.nr_waits, 3);
-}
-
 /* The kernel's wait after a slab was added is of no concern to its users. */
 static void nobody_waits_for_running_programs(void **state)
 {
@@ -729,36 +698,30 @@ static void nobody_waits_for_running_programs(void **state)
 	eventfd_write(kernel.wait_fd, 1);
 }
 
-/* An update that fails in its middle: the slabs before that are of use. */
-static void known_slabs_of_a_failed_update_are_of_use(void **state)
+/* @nr slabs are of use: 4 full pages in each. */
+static void assert_has_room_for(struct unwind_tables *t, unsigned int nr)
 {
-	struct unwind_tables *t = *state;
+	uint32_t object = unwind_object_add(t, 4 * nr + 1);
 	struct unwind_totals totals = {0};
-	uint32_t object = unwind_object_add(t, 9);
 
-	kernel.max_slabs = 2;
-	unwind_rows_reserve(t, 4 * LB_SLAB_ROWS);
-	for (uint64_t page = 0; page < 8; page++)
+	for (uint64_t page = 0; page < 4 * nr; page++)
 		assert_int_equal(fill(t, object, page, 65536), 0);
-	assert_int_equal(fill(t, object, 8, 65536), -ENOSPC);
+	assert_int_equal(fill(t, object, 4 * nr, 65536), -ENOSPC);
 	unwind_tables_totals(t, &totals);
-	assert_int_equal(totals.row_bytes, 2 * 1024 * 1024);
+	assert_int_equal(totals.row_bytes, nr * 1024 * 1024);
+	assert_int_equal(kernel.nr_slabs, nr);
 }
 
-/* When the kernel refuses a slab, those before it are of use. */
-static void room_is_made_as_far_as_it_goes(void **state)
+static void slabs_before_a_refused_one_are_of_use(void **state)
 {
-	struct unwind_tables *t = *state;
-	struct unwind_totals totals = {0};
+	kernel.max_slabs = 2;
+	assert_has_room_for(*state, 2);
+}
 
+static void slabs_before_one_that_cannot_be_made_are_of_use(void **state)
+{
 	kernel.max_made = 3;
-	unwind_rows_reserve(t, 8 * LB_SLAB_ROWS);
-	wait_for_slabs(3);
-	kernel.max_made = 0;
-	unwind_rows_reserve(t, 8 * LB_SLAB_ROWS);
-	assert_int_equal(kernel.nr_slabs, 3);
-	unwind_tables_totals(t, &totals);
-	assert_int_equal(totals.row_bytes, 3 * 1024 * 1024);
+	assert_has_room_for(*state, 3);
 }
 
 int main(void)
@@ -767,13 +730,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(rows_are_found, setup, teardown),
 		cmocka_unit_test_setup_teardown(pages_beyond_the_object_are_no_ones,
 						setup, teardown),
-		cmocka_unit_test_setup_teardown(room_is_made_at_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(nobody_waits_for_running_programs, setup,
 						teardown),
-		cmocka_unit_test_setup_teardown(known_slabs_of_a_failed_update_are_of_use,
+		cmocka_unit_test_setup_teardown(slabs_before_a_refused_one_are_of_use,
 						setup, teardown),
-		cmocka_unit_test_setup_teardown(room_is_made_as_far_as_it_goes, setup,
-						teardown),
+		cmocka_unit_test_setup_teardown(
+			slabs_before_one_that_cannot_be_made_are_of_use, setup, teardown),
 		cmocka_unit_test_setup_teardown(room_rests, setup_one_slab, teardown),
 		cmocka_unit_test_setup_teardown(the_idlest_are_evicted, setup_one_slab,
 						teardown),
