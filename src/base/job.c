@@ -26,7 +26,7 @@ int job_new(struct job **ret, struct error *err)
 		return error_set(err, -ENOMEM, "out of memory");
 	j->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (j->done_fd < 0)
-		return error_set(err, -errno, "cannot open the event loop: %m");
+		return error_set(err, -errno, "cannot make an event descriptor: %m");
 	*ret = take_ptr(j);
 	return 0;
 }
@@ -82,8 +82,14 @@ bool job_is_started(const struct job *j)
 bool job_wait(const struct job *j, int timeout_ms)
 {
 	struct pollfd done = {.fd = j->done_fd, .events = POLLIN};
+	int nr;
 
-	return j->work && poll(&done, 1, timeout_ms) == 1;
+	if (!j->work)
+		return false;
+	do
+		nr = poll(&done, 1, timeout_ms);
+	while (nr < 0 && errno == EINTR);
+	return nr == 1;
 }
 
 int job_finish(struct job *j)

@@ -22,15 +22,18 @@ DEFINE_CLEANUP(struct job, job_free);
 int job_poll_fd(const struct job *j);
 
 /**
- * Calls @work in a new thread with all signals blocked. Until job_finish(), it must not
- * use anything that the calling thread uses. If no thread can be created, the calling
- * thread runs @work.
+ * Calls @work in a new thread with all signals blocked. Until job_finish(), neither thread
+ * may change what the other one uses. If no thread can be created, the calling thread runs
+ * @work.
  */
 void job_start(struct job *j, int (*work)(void *ctx), void *ctx);
 
 /** Was work started that job_finish() has not taken back? */
 bool job_is_started(const struct job *j);
-/** Waits for work that was started. Return: whether it is done. @timeout_ms: -1: none */
+/**
+ * Waits for work that was started, at most @timeout_ms; -1: without a limit. Return:
+ * whether it is done.
+ */
 bool job_wait(const struct job *j, int timeout_ms);
 
 /** Waits until the work is done. Return: result of @work. */

@@ -29,7 +29,6 @@ struct probed_file {
 	dev_t dev;
 	ino_t ino; /* not reused while probed: the probe holds the inode */
 	uint64_t register_off;
-	int rc; /* 0: probed; -EINPROGRESS; else why not, until somebody asks */
 	struct bpf_link *link;
 };
 
@@ -38,14 +37,12 @@ struct attachment {
 	/* Set before the thread starts, and not changed while it runs. */
 	struct jit_probe_config config;
 	struct sampler_bpf *sampler; /* borrowed */
-	dev_t dev;
-	ino_t ino;
-	uint64_t register_off, descriptor_delta;
+	int64_t descriptor_delta;
 	int fd; /* owned */
 	/* The thread's results, and the program if it was loaded before. */
 	struct jit_bpf *skel;
 	int load_failure;
-	struct bpf_link *link;
+	struct probed_file file;
 };
 
 struct jit_probe {
@@ -99,9 +96,11 @@ int jit_probe_new(const struct jit_probe_config *config, struct sampler *sampler
 
 void jit_probe_free(struct jit_probe *p)
 {
+	int rc;
+
 	if (!p)
 		return;
-	jit_probe_settle(p, -1);
+	jit_probe_settle(p, -1, &rc);
 	job_free(p->job);
 	for (size_t i = 0; i < p->nr_files; i++)
 		bpf_link__destroy(p->files[i].link);
@@ -170,7 +169,7 @@ static int load(struct attachment *a)
 static int attach(void *ctx)
 {
 	struct attachment *a = ctx;
-	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = a->descriptor_delta);
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = (uint64_t)a->descriptor_delta);
 	char path[32];
 
 	if (!a->skel)
@@ -178,9 +177,9 @@ static int attach(void *ctx)
 	if (a->load_failure)
 		return a->load_failure;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", a->fd);
-	a->link = bpf_program__attach_uprobe_opts(a->skel->progs.lb_jit_register, -1,
-						  path, a->register_off, &opts);
-	return a->link ? 0 : -errno;
+	a->file.link = bpf_program__attach_uprobe_opts(a->skel->progs.lb_jit_register, -1,
+						       path, a->file.register_off, &opts);
+	return a->file.link ? 0 : -errno;
 }
 
 /* ---- attaching ---- */
@@ -195,44 +194,9 @@ static struct probed_file *find_file(const struct jit_probe *p, dev_t dev, ino_t
 	return NULL;
 }
 
-static void forget_file(struct jit_probe *p, struct probed_file *file)
+bool jit_probe_is_attaching(const struct jit_probe *p)
 {
-	*file = p->files[--p->nr_files];
-}
-
-/* The program was loaded. */
-static int use(struct jit_probe *p, struct jit_bpf *skel)
-{
-	p->skel = skel;
-	p->ring = ring_buffer__new(bpf_map__fd(skel->maps.records), take_record, p, NULL);
-	return p->ring ? 0 : -errno;
-}
-
-bool jit_probe_settle(struct jit_probe *p, int timeout_ms)
-{
-	struct attachment *a = &p->attachment;
-	struct probed_file *file;
-	int rc;
-
-	if (!p->job || !job_wait(p->job, timeout_ms))
-		return false;
-	rc = job_finish(p->job);
-	if (!p->skel) {
-		p->load_failure = a->skel ? use(p, a->skel) : a->load_failure;
-		if (p->load_failure) {
-			errno = -p->load_failure;
-			log_debug("the probe of JITs does not load: %m");
-			rc = p->load_failure;
-		}
-	}
-	cleanup_closep(&a->fd);
-	if (rc)
-		bpf_link__destroy(a->link);
-	/* The file stays in the list while it is being probed. */
-	file = find_file(p, a->dev, a->ino, a->register_off);
-	file->rc = rc;
-	file->link = rc ? NULL : a->link;
-	return true;
+	return job_is_started(p->job);
 }
 
 int jit_probe_attach_fd(const struct jit_probe *p)
@@ -240,32 +204,22 @@ int jit_probe_attach_fd(const struct jit_probe *p)
 	return job_poll_fd(p->job);
 }
 
-bool jit_probe_is_attaching(const struct jit_probe *p)
-{
-	return job_is_started(p->job);
-}
-
-/* Adds the file to the list. Nobody asked for the results of those that it drops. */
-static int add_file(struct jit_probe *p, const struct probed_file *file)
-{
-	int rc;
-
-	for (size_t i = p->nr_files; i-- && p->nr_files == p->config.max_files;)
-		if (p->files[i].rc)
-			forget_file(p, &p->files[i]);
-	rc = vec_grow(&p->files, &p->cap_files, p->nr_files + 1, sizeof(*p->files),
-		      p->config.max_files);
-	if (!rc)
-		p->files[p->nr_files++] = *file;
-	return rc;
-}
-
-static int start(struct jit_probe *p, int fd, const struct probed_file *file,
+static int start(struct jit_probe *p, int fd, uint64_t register_off,
 		 int64_t descriptor_delta)
 {
 	struct attachment *a = &p->attachment;
-	int rc;
+	struct stat st;
 
+	if (fstat(fd, &st))
+		return -errno;
+	if (!descriptor_delta)
+		return -EINVAL; /* not a variable; and 0 is not a valid cookie */
+	if (find_file(p, st.st_dev, st.st_ino, register_off))
+		return -EALREADY;
+	/* Room for the result, so that taking it cannot fail. */
+	if (vec_grow(&p->files, &p->cap_files, p->nr_files + 1, sizeof(*p->files),
+		     p->config.max_files))
+		return -ENOSPC;
 	/* Without the PMU, libbpf would write to tracefs, which persists after a kill. */
 	if (access(UPROBE_PMU, F_OK))
 		return -EOPNOTSUPP;
@@ -274,53 +228,67 @@ static int start(struct jit_probe *p, int fd, const struct probed_file *file,
 	*a = (struct attachment){
 		.config = p->config,
 		.sampler = sampler_skel(p->sampler),
-		.dev = file->dev,
-		.ino = file->ino,
-		.register_off = file->register_off,
-		.descriptor_delta = (uint64_t)descriptor_delta,
+		.descriptor_delta = descriptor_delta,
 		.fd = fcntl(fd, F_DUPFD_CLOEXEC, 3),
 		.skel = p->skel,
+		.file = {.dev = st.st_dev,
+			 .ino = st.st_ino,
+			 .register_off = register_off},
 	};
 	if (a->fd < 0)
 		return -errno;
-	rc = add_file(p, file);
-	if (rc)
-		cleanup_closep(&a->fd);
-	else
-		job_start(p->job, attach, a);
-	return rc;
+	job_start(p->job, attach, a);
+	return 0;
 }
 
 int jit_probe_attach(struct jit_probe *p, int fd, uint64_t register_off,
 		     int64_t descriptor_delta)
 {
-	struct probed_file *known;
-	struct stat st;
-	int rc = 0;
+	int rc;
 
-	if (fstat(fd, &st))
-		rc = -errno;
-	else if (!descriptor_delta)
-		rc = -EINVAL; /* not a variable; and 0 is not a valid cookie */
-	known = rc ? NULL : find_file(p, st.st_dev, st.st_ino, register_off);
-	if (known) {
-		rc = known->rc;
-		if (rc && rc != -EINPROGRESS)
-			forget_file(p, known);
-	} else if (!rc && !job_is_started(p->job)) {
-		rc = start(p, fd,
-			   &(struct probed_file){.dev = st.st_dev,
-						 .ino = st.st_ino,
-						 .register_off = register_off,
-						 .rc = -EINPROGRESS},
-			   descriptor_delta);
-		rc = rc ? rc : -EINPROGRESS;
-	} else if (!rc) {
-		rc = -EINPROGRESS;
-	}
-	if (rc && rc != -EINPROGRESS)
+	if (jit_probe_is_attaching(p))
+		return -EBUSY;
+	rc = start(p, fd, register_off, descriptor_delta);
+	if (rc && rc != -EALREADY)
 		p->nr_refused++;
 	return rc;
+}
+
+/* The thread has loaded the program, or could not. */
+static int take_program(struct jit_probe *p)
+{
+	p->load_failure = p->attachment.load_failure;
+	p->skel = p->attachment.skel;
+	if (p->skel) {
+		p->ring = ring_buffer__new(bpf_map__fd(p->skel->maps.records),
+					   take_record, p, NULL);
+		if (!p->ring)
+			p->load_failure = -errno;
+	}
+	if (p->load_failure) {
+		errno = -p->load_failure;
+		log_debug("the probe of JITs does not load: %m");
+	}
+	return p->load_failure;
+}
+
+bool jit_probe_settle(struct jit_probe *p, int timeout_ms, int *ret_rc)
+{
+	const struct probed_file *file = &p->attachment.file;
+
+	if (!p->job || !job_wait(p->job, timeout_ms))
+		return false;
+	*ret_rc = job_finish(p->job);
+	close(p->attachment.fd);
+	if (!p->skel && !p->load_failure && take_program(p))
+		*ret_rc = p->load_failure;
+	if (!*ret_rc) {
+		p->files[p->nr_files++] = *file;
+	} else {
+		bpf_link__destroy(file->link);
+		p->nr_refused++;
+	}
+	return true;
 }
 
 void jit_probe_detach(struct jit_probe *p, uint64_t dev, uint64_t inode,
@@ -328,10 +296,10 @@ void jit_probe_detach(struct jit_probe *p, uint64_t dev, uint64_t inode,
 {
 	struct probed_file *file = find_file(p, dev, inode, register_off);
 
-	if (!file || file->rc)
+	if (!file)
 		return;
 	bpf_link__destroy(file->link);
-	forget_file(p, file);
+	*file = p->files[--p->nr_files];
 }
 
 int jit_probe_poll_fd(const struct jit_probe *p)
@@ -373,11 +341,10 @@ void jit_probe_totals(const struct jit_probe *p, struct jit_probe_totals *ret)
 	uint32_t zero = 0;
 
 	*ret = (struct jit_probe_totals){
+		.nr_files = p->nr_files,
 		.nr_files_refused = p->nr_refused,
 		.nr_broken = jit_assembly_broken(p->assembly),
 	};
-	for (size_t i = 0; i < p->nr_files; i++)
-		ret->nr_files += !p->files[i].rc;
 	if (!p->skel ||
 	    bpf_map_lookup_elem(bpf_map__fd(p->skel->maps.counters), &zero, p->percpu))
 		return;

@@ -42,35 +42,36 @@ void jit_probe_free(struct jit_probe *p);
 DEFINE_CLEANUP(struct jit_probe, jit_probe_free);
 
 /**
- * Probes one file, for all processes that map it: starts a thread that attaches the
- * probe, because the kernel takes milliseconds for it, or longer: it waits for the memory
- * lock of each process that maps the file. One file at a time.
+ * Begins to probe a file, for all processes that map it. A thread attaches the probe,
+ * because the kernel takes milliseconds, or longer: it waits for the memory lock of each
+ * process that maps the file. One file at a time.
  *
- * @fd               an open descriptor of the file, borrowed; deleted files and files
- *      of other mount namespaces work too
+ * @fd               an open descriptor of the file, borrowed; deleted files and
+ *      files of other mount namespaces work too
  * @register_off     file offset of __jit_debug_register_code
  * @descriptor_delta vaddr of __jit_debug_descriptor - vaddr of
  * __jit_debug_register_code; the same in memory
  * The inode stays in use until jit_probe_detach(), so a deleted file keeps its blocks.
- * Return: 0 if the file is probed at that offset; -EINPROGRESS: call again after
- * jit_probe_settle() has returned true; -EOPNOTSUPP if this kernel has no uprobes or no
- * cookies for them (before 5.15: walk lists instead); -ENOSPC over max_files; else another
- * negative errno of the attachment.
+ * Return: 0: jit_probe_settle() takes the result; -EBUSY: another file is being probed;
+ * -EALREADY: the file is probed at that offset; -EOPNOTSUPP, -ENOSPC over max_files, or
+ * another -errno.
  */
 int jit_probe_attach(struct jit_probe *p, int fd, uint64_t register_off,
 		     int64_t descriptor_delta);
 
-/** Becomes readable (poll) when jit_probe_settle() has something to take. */
-int jit_probe_attach_fd(const struct jit_probe *p);
-/** Is a file being probed? Then jit_probe_attach() does not start. */
+/** Is a file being probed, or is its result still to be taken? */
 bool jit_probe_is_attaching(const struct jit_probe *p);
+/** Becomes readable (poll) when jit_probe_settle() has a result to take. */
+int jit_probe_attach_fd(const struct jit_probe *p);
 /**
- * Takes the result of the file that was being probed.
+ * Takes the result for the file that was being probed.
  *
  * @timeout_ms  waits so long for it; -1: without a limit
- * Return: whether there was one.
+ * @ret_rc      0; -EOPNOTSUPP if this kernel has no uprobes or no cookies for them
+ *      (before 5.15: walk lists instead); else another -errno of the attachment
+ * Return: whether there was one; otherwise @ret_rc is not set.
  */
-bool jit_probe_settle(struct jit_probe *p, int timeout_ms);
+bool jit_probe_settle(struct jit_probe *p, int timeout_ms, int *ret_rc);
 
 /**
  * Removes the probe at @register_off from the file with @dev and @inode as in fstat(2).

@@ -548,8 +548,6 @@ int intake_drain(struct intake *in, uint64_t window_end_ns, struct error *err)
 	list_kernel_code(in); /* if events were lost */
 	process_table_refresh(in->processes, clock_now_ns());
 	process_table_expire(in->processes, begin_ns);
-	if (!in->sampling)
-		jit_watch_finish(in->jit);
 	jit_watch_drain(in->jit);
 	/* After the walks, which find code that was freed without an event. */
 	unwind_feeder_drain(in->unwind);
@@ -576,6 +574,7 @@ void intake_stop(struct intake *in)
 	sampler_stop(in->sampler);
 	in->sampling = false;
 	in->stop_ns = clock_now_ns();
+	jit_watch_end(in->jit);
 }
 
 bool intake_targets_are_gone(const struct intake *in)

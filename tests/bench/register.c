@@ -169,6 +169,8 @@ static struct jit_probe *probe_self(struct sampler *sampler)
 			      (int64_t)((uintptr_t)&__jit_debug_descriptor -
 					(uintptr_t)__jit_debug_register_code));
 	close(fd);
+	if (!rc)
+		jit_probe_settle(probe, -1, &rc);
 	if (rc) {
 		fprintf(stderr, "cannot probe: %s\n", strerror(-rc));
 		exit(1);

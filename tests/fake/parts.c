@@ -257,7 +257,7 @@ void jit_watch_forget_files(struct jit_watch *w)
 	(void)w;
 }
 
-void jit_watch_finish(struct jit_watch *w)
+void jit_watch_end(struct jit_watch *w)
 {
 	(void)w;
 }

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/magic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -30,9 +32,16 @@ struct inode_identity {
 struct inode {
 	struct inode_identity identity;
 	uint64_t register_off;
-	struct jit_inode state;
+	uint64_t number, probed_ns; /* as in struct jit_inode */
+	bool is_attaching; /* since attach_ns; one at a time */
 	bool is_kept;
 };
+
+/*
+ * After this time an inode that is being probed counts as not probed: the lists of its
+ * processes are walked. A process that maps it can keep the kernel from attaching.
+ */
+#define ATTACH_MAX_NS 1000000000ULL
 
 struct jit_inodes {
 	struct jit_probe *probe; /* borrowed */
@@ -41,6 +50,10 @@ struct jit_inodes {
 	struct inode items[JIT_PROBE_MAX_FILES];
 	size_t nr;
 	uint64_t last_number;
+	/* Of the inode that is being probed, or was last. */
+	uint64_t attach_ns; /* CLOCK_MONOTONIC: when it began */
+	char attach_path[PATH_MAX];
+	bool is_over; /* no other inode is probed */
 };
 
 struct jit_inodes *jit_inodes_new(struct jit_probe *probe, struct worker *decoder,
@@ -87,9 +100,8 @@ static bool is_same(const struct inode_identity *a, const struct inode_identity 
 	       ((a->is_overlay || b->is_overlay) && a->ctime_ns == b->ctime_ns);
 }
 
-static const struct inode *find(const struct jit_inodes *inodes,
-				const struct inode_identity *identity,
-				uint64_t register_off)
+static struct inode *find(struct jit_inodes *inodes,
+			  const struct inode_identity *identity, uint64_t register_off)
 {
 	for (size_t i = 0; i < inodes->nr; i++)
 		if (inodes->items[i].register_off == register_off &&
@@ -164,39 +176,89 @@ static int probe_unknown(struct jit_inodes *inodes, int path_fd, const char *pat
 	return attach(inodes, fd, point);
 }
 
+static bool is_late(const struct jit_inodes *inodes)
+{
+	return inodes->is_over || clock_now_ns() >= inodes->attach_ns + ATTACH_MAX_NS;
+}
+
+static struct jit_inode state_of(const struct jit_inodes *inodes,
+				 const struct inode *inode)
+{
+	return (struct jit_inode){.number = inode->number,
+				  .probed_ns = inode->probed_ns,
+				  .is_pending = inode->is_attaching && !is_late(inodes)};
+}
+
+/* Begins to probe the file. Return: 0 or -errno. */
+static int begin(struct jit_inodes *inodes, int fd, const struct inode_identity *identity,
+		 const struct target_file *target, const struct jit_interface *point)
+{
+	if (inodes->is_over || jit_probe_is_attaching(inodes->probe))
+		return -EBUSY;
+	if (target->fd >= 0 && target->dev == identity->dev &&
+	    target->inode == identity->inode)
+		return attach(inodes, target->fd, point);
+	return probe_unknown(inodes, fd, target->path, point);
+}
+
 struct jit_inode jit_inodes_probe(struct jit_inodes *inodes, int fd,
 				  const struct target_file *target,
 				  const struct jit_interface *point)
 {
 	struct inode_identity identity;
-	const struct inode *known;
-	struct inode *added;
+	struct inode *inode;
 	int rc;
 
 	if (read_identity(fd, &identity))
 		return (struct jit_inode){0};
-	known = find(inodes, &identity, point->register_off);
-	if (known)
-		return known->state;
+	inode = find(inodes, &identity, point->register_off);
+	if (inode)
+		return state_of(inodes, inode);
 	if (inodes->nr == JIT_PROBE_MAX_FILES)
 		return (struct jit_inode){0};
-	if (target->fd >= 0 && target->dev == identity.dev &&
-	    target->inode == identity.inode)
-		rc = attach(inodes, target->fd, point);
-	else
-		rc = probe_unknown(inodes, fd, target->path, point);
-	if (rc == -EINPROGRESS)
+	if (!inodes->is_over && jit_probe_is_attaching(inodes->probe) && !is_late(inodes))
 		return (struct jit_inode){.is_pending = true};
-	added = &inodes->items[inodes->nr++];
-	*added = (struct inode){
+	rc = begin(inodes, fd, &identity, target, point);
+	if (rc)
+		log_debug("%s has the GDB JIT interface, not probed", target->path);
+	inode = &inodes->items[inodes->nr++];
+	*inode = (struct inode){
 		.identity = identity,
 		.register_off = point->register_off,
-		.state = {.number = ++inodes->last_number,
-			  .probed_ns = rc ? 0 : clock_now_ns()},
+		.number = ++inodes->last_number,
+		.is_attaching = !rc,
 	};
-	log_debug("%s has the GDB JIT interface, %s", target->path,
+	if (!rc) {
+		inodes->attach_ns = clock_now_ns();
+		snprintf(inodes->attach_path, sizeof(inodes->attach_path), "%s",
+			 target->path);
+	}
+	return state_of(inodes, inode);
+}
+
+bool jit_inodes_settle(struct jit_inodes *inodes, int timeout_ms)
+{
+	int rc;
+
+	if (!jit_probe_settle(inodes->probe, timeout_ms, &rc))
+		return false;
+	for (size_t i = 0; i < inodes->nr; i++) {
+		struct inode *inode = &inodes->items[i];
+
+		if (!inode->is_attaching)
+			continue;
+		inode->is_attaching = false;
+		inode->probed_ns = rc ? 0 : clock_now_ns();
+	}
+	log_debug("%s has the GDB JIT interface, %s", inodes->attach_path,
 		  rc ? "not probed" : "probed");
-	return added->state;
+	return true;
+}
+
+void jit_inodes_end(struct jit_inodes *inodes)
+{
+	jit_inodes_settle(inodes, ATTACH_MAX_NS / CLOCK_MS_NS);
+	inodes->is_over = true;
 }
 
 void jit_inodes_begin_sweep(struct jit_inodes *inodes)
@@ -208,7 +270,7 @@ void jit_inodes_begin_sweep(struct jit_inodes *inodes)
 void jit_inodes_keep(struct jit_inodes *inodes, uint64_t number)
 {
 	for (size_t i = 0; i < inodes->nr; i++)
-		inodes->items[i].is_kept |= inodes->items[i].state.number == number;
+		inodes->items[i].is_kept |= inodes->items[i].number == number;
 }
 
 void jit_inodes_end_sweep(struct jit_inodes *inodes)
@@ -218,9 +280,9 @@ void jit_inodes_end_sweep(struct jit_inodes *inodes)
 	for (size_t i = 0; i < inodes->nr; i++) {
 		const struct inode *inode = &inodes->items[i];
 
-		if (inode->is_kept)
+		if (inode->is_kept || inode->is_attaching)
 			inodes->items[nr++] = *inode;
-		else if (inode->state.probed_ns)
+		else if (inode->probed_ns)
 			jit_probe_detach(inodes->probe, inode->identity.dev,
 					 inode->identity.inode, inode->register_off);
 	}

@@ -36,11 +36,11 @@ DEFINE_CLEANUP(struct jit_inodes, jit_inodes_free);
 struct jit_inode {
 	uint64_t number; /* never reused; 0: none, the limit is reached */
 	uint64_t probed_ns; /* 0: not probed */
-	bool is_pending; /* call again after jit_probe_settle() has returned true */
+	bool is_pending; /* being probed, or another one is: ask again later */
 };
 
 /**
- * Probes the inode of @fd, if not tried before. fstat(2) alone does not identify it: on
+ * Begins to probe the inode of @fd, if not tried before. fstat(2) alone does not identify it: on
  * overlayfs one inode has many device numbers, but must be probed once.
  *
  * @fd      borrowed, may be O_PATH. The target chose the file, so it is probed only if
@@ -50,6 +50,15 @@ struct jit_inode {
 struct jit_inode jit_inodes_probe(struct jit_inodes *inodes, int fd,
 				  const struct target_file *target,
 				  const struct jit_interface *point);
+
+/**
+ * Takes the result of the inode that was being probed, waiting at most @timeout_ms for it.
+ * Return: whether there was one: states have changed.
+ */
+bool jit_inodes_settle(struct jit_inodes *inodes, int timeout_ms);
+
+/** Waits a second for the inode that is being probed. From now on no other one is. */
+void jit_inodes_end(struct jit_inodes *inodes);
 
 /**
  * Between begin and end, jit_inodes_keep() marks inodes in use. The end detaches from

@@ -37,11 +37,6 @@
  */
 #define PROMPT_PAUSE_NS  5000000ULL
 #define PROMPT_DOUBLINGS 8
-/*
- * Most time for probes that are being attached when sampling ends. A process that maps
- * the file can keep the kernel from attaching one.
- */
-#define FINISH_NS 1000000000ULL
 /* pause when there was no room for its objects */
 #define FULL_PAUSE_NS 10000000000ULL
 
@@ -544,8 +539,7 @@ static bool look_at(struct jit_watch *w, struct process *p)
 {
 	const struct jit_code *c = &p->jit_code;
 
-	/* While a file is being probed, no other one can be. */
-	if (is_wanted(w, p) && !jit_probe_is_attaching(w->probe))
+	if (is_wanted(w, p))
 		search_mappings(w, p);
 	if (!c->walk_wanted)
 		return false;
@@ -613,7 +607,7 @@ void jit_watch_request(struct jit_watch *w, const struct lb_unwind_request *r)
 
 void jit_watch_look(struct jit_watch *w)
 {
-	if (jit_probe_settle(w->probe, 0))
+	if (jit_inodes_settle(w->inodes, 0))
 		w->look_wanted = true;
 	if (process_table_open_new(w->processes, clock_now_ns()))
 		w->look_wanted = true;
@@ -641,15 +635,10 @@ static bool has_lost_records(struct jit_watch *w)
 	return true;
 }
 
-void jit_watch_finish(struct jit_watch *w)
+void jit_watch_end(struct jit_watch *w)
 {
-	uint64_t deadline_ns = clock_now_ns() + FINISH_NS, now_ns;
-
-	while ((now_ns = clock_now_ns()) < deadline_ns &&
-	       jit_probe_settle(w->probe, (int)((deadline_ns - now_ns) / CLOCK_MS_NS))) {
-		w->look_wanted = true;
-		jit_watch_look(w);
-	}
+	jit_inodes_end(w->inodes);
+	w->look_wanted = true;
 }
 
 void jit_watch_drain(struct jit_watch *w)

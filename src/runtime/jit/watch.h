@@ -63,7 +63,7 @@ void jit_watch_expect(struct jit_watch *w);
  */
 void jit_watch_request(struct jit_watch *w, const struct lb_unwind_request *request);
 
-/** Readable when a probe was attached, or could not be: the next look goes on then. */
+/** Readable when a probe was attached, or could not be: call jit_watch_look(). */
 int jit_watch_attach_fd(const struct jit_watch *w);
 
 /** Searches new files and mappings, walks lists as needed. Cheap when nothing is new. */
@@ -74,8 +74,8 @@ void jit_watch_look(struct jit_watch *w);
  */
 void jit_watch_forget_files(struct jit_watch *w);
 
-/** When sampling has ended, before the drain: waits for the probes that were begun, 1 s. */
-void jit_watch_finish(struct jit_watch *w);
+/** Sampling has ended: waits a second for a probe that is being attached, begins none. */
+void jit_watch_end(struct jit_watch *w);
 
 /** At every drain: walks the lists of processes without a probe. */
 void jit_watch_drain(struct jit_watch *w);

@@ -247,11 +247,9 @@ static int attach(struct fixture *f, int fd, uint64_t off, int64_t delta)
 {
 	int rc = jit_probe_attach(f->probe, fd, off, delta);
 
-	while (rc == -EINPROGRESS) {
-		assert_true(jit_probe_settle(f->probe, -1));
-		rc = jit_probe_attach(f->probe, fd, off, delta);
-	}
-	return rc;
+	if (!rc)
+		assert_true(jit_probe_settle(f->probe, -1, &rc));
+	return rc == -EALREADY ? 0 : rc;
 }
 
 /* Skips the test if attach() returned @rc because uprobes have no cookies. */
@@ -742,37 +740,35 @@ static void files_are_bounded(void **state)
 	assert_int_equal(t.nr_files_refused, 4);
 }
 
-/* One file is probed at a time, and its result is kept until somebody asks for it. */
+/* One file is probed at a time, and nobody has to wait for it. */
 static void attaching_is_not_waited_for(void **state)
 {
 	struct fixture *f = *state;
 	struct pollfd settled = {.events = POLLIN};
 	_cleanup_close_ int fd = -1;
 	struct jit_probe_totals t;
-	int rc;
+	int rc = 1;
 
 	need_root();
 	start(f, false, 64 * KIB);
 	fd = unlinked_copy();
-	need_cookies(jit_probe_attach(f->probe, fd, 4096, 64));
+	need_cookies(attach(f, fd, 2048, 64));
+	assert_false(jit_probe_settle(f->probe, -1, &rc));
+	assert_int_equal(jit_probe_attach(f->probe, fd, 4096, 64), 0);
 	assert_true(jit_probe_is_attaching(f->probe));
-	assert_int_equal(jit_probe_attach(f->probe, fd, 8192, 64), -EINPROGRESS);
-	assert_int_equal(jit_probe_attach(f->probe, fd, 4096, 64), -EINPROGRESS);
+	assert_int_equal(jit_probe_attach(f->probe, fd, 8192, 64), -EBUSY);
 	settled.fd = jit_probe_attach_fd(f->probe);
 	assert_int_equal(poll(&settled, 1, 60000), 1);
 	jit_probe_totals(f->probe, &t);
-	assert_int_equal(t.nr_files, 0);
-	assert_true(jit_probe_settle(f->probe, 0));
-	assert_false(jit_probe_settle(f->probe, -1));
+	assert_int_equal(t.nr_files, 1);
+	assert_true(jit_probe_settle(f->probe, 0, &rc));
+	assert_int_equal(rc, 0);
 	assert_false(jit_probe_is_attaching(f->probe));
-	/* The second file was not begun: no probe is there without being asked for. */
-	rc = jit_probe_attach(f->probe, fd, 8192, 64);
-	assert_int_equal(rc, -EINPROGRESS);
-	assert_int_equal(jit_probe_attach(f->probe, fd, 4096, 64), 0);
-	assert_true(jit_probe_settle(f->probe, -1));
-	assert_int_equal(jit_probe_attach(f->probe, fd, 8192, 64), 0);
+	assert_int_equal(poll(&settled, 1, 0), 0);
+	assert_int_equal(jit_probe_attach(f->probe, fd, 4096, 64), -EALREADY);
+	assert_int_equal(attach(f, fd, 8192, 64), 0);
 	jit_probe_totals(f->probe, &t);
-	assert_int_equal(t.nr_files, 2);
+	assert_int_equal(t.nr_files, 3);
 	assert_int_equal(t.nr_files_refused, 0);
 }
 

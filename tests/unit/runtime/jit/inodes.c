@@ -85,10 +85,11 @@ static struct jit_inode probe_file(struct jit_inodes *in, int fd,
 {
 	struct jit_inode inode = jit_inodes_probe(in, fd, &self, at);
 
-	while (inode.is_pending) {
-		assert_true(jit_probe_settle(probe, -1));
+	if (inode.is_pending) {
+		assert_true(jit_inodes_settle(in, -1));
 		inode = jit_inodes_probe(in, fd, &self, at);
 	}
+	assert_false(inode.is_pending);
 	return inode;
 }
 
@@ -233,6 +234,50 @@ static void what_nobody_has_is_given_back(void **state)
 	assert_int_equal(nr_probed(), 2);
 }
 
+/* While an inode is being probed, others wait; its process may end before that. */
+static void one_is_probed_at_a_time(void **state)
+{
+	struct jit_inode first = probe_self(), one, two;
+	_cleanup_close_ int copy = copy_of_self(SIZE_MAX);
+	_cleanup_close_ int other = copy_of_self(SIZE_MAX);
+
+	(void)state;
+	one = jit_inodes_probe(inodes, copy, &self, &point);
+	assert_true(one.is_pending && one.number && !one.probed_ns);
+	two = jit_inodes_probe(inodes, other, &self, &point);
+	assert_true(two.is_pending && !two.number);
+	assert_false(jit_inodes_probe(inodes, self.fd, &self, &point).is_pending);
+	jit_inodes_begin_sweep(inodes);
+	jit_inodes_keep(inodes, first.number);
+	jit_inodes_end_sweep(inodes);
+	assert_true(jit_inodes_settle(inodes, -1));
+	assert_false(jit_inodes_settle(inodes, -1));
+	assert_int_equal(nr_probed(), 2);
+	assert_int_equal(jit_inodes_probe(inodes, copy, &self, &point).number,
+			 one.number);
+	jit_inodes_begin_sweep(inodes);
+	jit_inodes_keep(inodes, first.number);
+	jit_inodes_end_sweep(inodes);
+	assert_int_equal(nr_probed(), 1);
+}
+
+static void none_is_probed_after_the_end(void **state)
+{
+	struct jit_inode one;
+	_cleanup_close_ int copy = copy_of_self(SIZE_MAX);
+	_cleanup_close_ int other = copy_of_self(SIZE_MAX);
+
+	(void)state;
+	probe_self();
+	jit_inodes_probe(inodes, copy, &self, &point);
+	jit_inodes_end(inodes);
+	one = jit_inodes_probe(inodes, copy, &self, &point);
+	assert_true(one.number && one.probed_ns && !one.is_pending);
+	one = jit_inodes_probe(inodes, other, &self, &point);
+	assert_true(one.number && !one.probed_ns && !one.is_pending);
+	assert_int_equal(nr_probed(), 2);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -242,6 +287,8 @@ int main(void)
 		TEST(only_files_of_root_and_the_caller_are_probed),
 		TEST(what_has_another_interface_is_not_probed),
 		TEST(what_nobody_has_is_given_back),
+		TEST(one_is_probed_at_a_time),
+		TEST(none_is_probed_after_the_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
