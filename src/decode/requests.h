@@ -113,12 +113,12 @@ worker_fn python_code_read_serve;
 
 /*
  * DECODER_CFI. Request: u32 nr, nr * {u64 page (file offset >> 16), u8 is needed}.
- * fds[0]: an ELF file, or a memory image of the vdso. Reply: u32 whole, then cfi pages
- * (cfi_pages_write()). If whole is 0, these are the requested pages; if it is 1, all
- * pages of text that have rows, sent where that is cheap. Needed pages that are not in
- * the reply, or cannot be read, are empty. Pages that are not needed are left out if
- * their code would have to be disassembled, because that is slow: 2.7 ms a page of
- * OpenBLAS instead of 0.13. Callers use unwind/ask.h.
+ * fds[0]: an ELF file, or a memory image of the vdso. Reply: u32 whole, cfi pages
+ * (cfi_pages_write()), u32 nr, nr * u64 page that was left out. If whole is 0, these are
+ * the requested pages; if it is 1, all pages of text that have rows, sent where that is
+ * cheap. Other pages are empty. A page that is not needed is left out if its code would
+ * have to be disassembled, because that is slow: 2.7 ms a page of OpenBLAS instead of
+ * 0.13. Callers use unwind/ask.h.
  */
 worker_fn cfi_serve;
 

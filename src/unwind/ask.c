@@ -24,7 +24,16 @@ void row_pages_deinit(struct row_pages *p)
 	free(p->rules);
 	free(p->pages);
 	free(p->rows);
+	free(p->left_out);
 	*p = (struct row_pages){0};
+}
+
+bool page_is_left_out(const struct row_pages *p, uint64_t page)
+{
+	for (size_t i = 0; i < p->nr_left_out; i++)
+		if (p->left_out[i] == page)
+			return true;
+	return false;
 }
 
 bool page_is_asked(const struct asked_page *pages, size_t nr, uint64_t page)
@@ -136,6 +145,30 @@ static enum worker_answer answer_of(int err)
 
 /* ---- files ---- */
 
+/* Reads which of the asked pages were left out; they are none of the needed ones. */
+static int read_left_out(struct wire_reader *r, const struct asked_page *asked,
+			 size_t nr_asked, struct row_pages *p)
+{
+	uint32_t nr = wire_get_u32(r);
+
+	if (!can_follow(r, nr, sizeof(uint64_t)) || nr > nr_asked)
+		return -EBADMSG;
+	p->left_out = calloc((size_t)nr + 1, sizeof(*p->left_out));
+	if (!p->left_out)
+		return -ENOMEM;
+	for (; p->nr_left_out < nr; p->nr_left_out++) {
+		uint64_t page = wire_get_u64(r);
+		size_t i = 0;
+
+		while (i < nr_asked && asked[i].page != page)
+			i++;
+		if (i == nr_asked || asked[i].is_needed)
+			return -EBADMSG;
+		p->left_out[p->nr_left_out] = page;
+	}
+	return 0;
+}
+
 static int read_file_reply(struct wire_reader *r, const struct asked_page *asked,
 			   size_t nr_asked, struct row_pages *ret)
 {
@@ -143,6 +176,8 @@ static int read_file_reply(struct wire_reader *r, const struct asked_page *asked
 	uint32_t whole = wire_get_u32(r);
 	int err = whole <= 1 ? read_pages(r, &p) : -EBADMSG;
 
+	if (!err)
+		err = read_left_out(r, asked, nr_asked, &p);
 	if (err)
 		return err;
 	if (r->pos != r->len)

@@ -27,6 +27,8 @@ struct row_pages {
 	struct lb_unwind_row *rows; /* rule: index in rules */
 	size_t nr_rows;
 	bool whole; /* the object's other pages are empty */
+	uint64_t *left_out; /* pages that were asked, but not needed */
+	size_t nr_left_out;
 };
 void row_pages_deinit(struct row_pages *p);
 
@@ -35,8 +37,8 @@ void row_pages_deinit(struct row_pages *p);
 struct asked_page {
 	uint64_t page;
 	/*
-	 * Otherwise it is asked because others are, and is left out of the reply if its
-	 * rows take long to make.
+	 * Otherwise it is asked because others are, and is left out if its rows take long
+	 * to make.
 	 */
 	bool is_needed;
 };
@@ -48,6 +50,9 @@ struct asked_page {
 enum worker_answer rows_of_file(struct worker *decoder, int fd,
 				const struct asked_page *pages, size_t nr_pages,
 				struct row_pages *ret);
+
+/** Was @page left out of the reply? */
+bool page_is_left_out(const struct row_pages *p, uint64_t page);
 
 /** Is @page one of @pages? */
 bool page_is_asked(const struct asked_page *pages, size_t nr, uint64_t page);

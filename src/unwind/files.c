@@ -394,7 +394,8 @@ static int fill_object(struct unwind_files *f, struct file_object *o,
 		pages[part.nr_pages++].page -= o->first;
 	}
 	for (size_t i = 0; i < nr_asked; i++)
-		if (asked[i].is_needed && asked[i].page - o->first < o->nr)
+		if (asked[i].page - o->first < o->nr &&
+		    !page_is_left_out(rows, asked[i].page))
 			empty[nr_empty++] = asked[i].page - o->first;
 	rc = unwind_object_fill(f->tables, o->object, &part, empty, nr_empty);
 	o->is_filled |= part.whole;
@@ -516,10 +517,12 @@ static size_t serve_file(struct unwind_files *f, size_t first)
 	size_t next = first;
 
 	for (; next < f->nr_wants && f->wants[next].file == id; next++) {
-		if (pages.nr >= PAGES_AT_ONCE)
+		uint64_t page = f->wants[next].page;
+
+		if (pages.nr >= PAGES_AT_ONCE && page > pages.items[pages.nr - 1].page)
 			break;
-		if (is_missing(f, id, f->wants[next].page))
-			add_around(f, id, f->wants[next].page, around, &pages);
+		if (is_missing(f, id, page))
+			add_around(f, id, page, around, &pages);
 	}
 	if (pages.nr) {
 		read_file(f, id, pages.items, pages.nr);

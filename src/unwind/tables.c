@@ -857,7 +857,9 @@ static void keep_reserve(struct unwind_tables *t)
 	uint64_t nr_free = nr_free_rows(s), left;
 
 	left = nr_free + (s->is_refused ? 0 : (s->max - s->nr) * LB_SLAB_ROWS);
-	if (nr_free < LB_SLAB_ROWS / 2)
+	/* An update that still waits would have to be waited for. */
+	if (nr_free < LB_SLAB_ROWS / 2 &&
+	    (!job_is_started(s->update.job) || job_wait(s->update.job, 0)))
 		slabs_grow(&t->slabs);
 	if (left < reserve)
 		evict(t, reserve - left);

@@ -555,6 +555,9 @@ int cfi_functions_read(const struct cfi_file *f, struct cfi_piece *pieces,
 		    must_read(first, pieces + nr_pieces, &sym, steps_left))
 			err = read_function(f, &sym, steps_left, &found);
 	}
+	/* The rest was not looked at. */
+	for (size_t i = 0; i < nr_pieces && *steps_left < CODE_FRAMES_STEPS; i++)
+		pieces[i].is_left_out = !pieces[i].is_needed;
 	if (err)
 		return err;
 	drop_unsupported(&found);

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "decode/cfi/cfi.h"
 #include "decode/cfi/file.h"
@@ -18,8 +19,8 @@
 #define WHOLE_MAX_BYTES_UNSORTED (8u << 20)
 
 /*
- * A shorter gap between two functions is padding: compilers and assemblers align
- * functions to this. The callers of a smaller one are guessed.
+ * A shorter gap between two functions is padding, because compilers and assemblers align
+ * functions to this. Callers of a function in it are guessed.
  */
 #define MIN_FUNCTION_BYTES 16
 
@@ -28,7 +29,7 @@
 
 struct requested_page {
 	uint64_t page;
-	bool is_needed;
+	bool is_needed, is_left_out;
 };
 
 struct cfi_job {
@@ -271,38 +272,46 @@ static void drop_repeated(struct cfi_rows *rows)
 	rows->nr = nr;
 }
 
-/*
- * Adds the pieces of a page from index @first on, or leaves all of them out.
- *
- * @ret_next  set to the index after them
- */
-static int move_page(struct cfi_job *job, size_t first, size_t *ret_next)
+static struct requested_page *page_of(const struct cfi_job *job,
+				      const struct cfi_piece *piece)
 {
-	uint64_t page = job->pieces[first].file_off >> PAGE_SHIFT;
-	bool is_left_out = false;
-	size_t i, next = first;
-	int err = 0;
+	uint64_t page = piece->file_off >> PAGE_SHIFT;
 
-	for (; next < job->nr_pieces && job->pieces[next].file_off >> PAGE_SHIFT == page;
-	     next++)
-		is_left_out |= job->pieces[next].is_left_out;
-	for (i = first; i < next && !is_left_out && !err; i++)
-		err = move_piece(job, &job->pieces[i]);
-	*ret_next = next;
-	return err;
+	return &job->pages[SEARCH_FIRST(i, job->nr_pages, job->pages[i].page >= page)];
+}
+
+/* A page is left out if one of its pieces is. */
+static void leave_pages_out(struct cfi_job *job)
+{
+	for (size_t i = 0; i < job->nr_pieces; i++)
+		if (job->pieces[i].is_left_out)
+			page_of(job, &job->pieces[i])->is_left_out = true;
 }
 
 static int answer(struct cfi_job *job)
 {
 	int err = find_pieces(job);
-	size_t next = 0;
 
 	if (!err)
 		err = read_rows(job);
-	while (next < job->nr_pieces && !err)
-		err = move_page(job, next, &next);
+	leave_pages_out(job);
+	for (size_t i = 0; i < job->nr_pieces && !err; i++)
+		if (job->whole || !page_of(job, &job->pieces[i])->is_left_out)
+			err = move_piece(job, &job->pieces[i]);
 	drop_repeated(&job->by_offset);
 	return err;
+}
+
+static void write_left_out(const struct cfi_job *job, struct wire_writer *reply)
+{
+	uint32_t nr = 0;
+
+	for (size_t i = 0; i < job->nr_pages; i++)
+		nr += job->pages[i].is_left_out;
+	wire_put_u32(reply, nr);
+	for (size_t i = 0; i < job->nr_pages; i++)
+		if (job->pages[i].is_left_out)
+			wire_put_u64(reply, job->pages[i].page);
 }
 
 int cfi_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
@@ -327,5 +336,6 @@ int cfi_serve(struct worker_call *call, struct wire_reader *request, const int *
 		return err;
 	wire_put_u32(reply, job.whole);
 	cfi_pages_write(&job.by_offset, 0, 0, UINT64_MAX, reply);
+	write_left_out(&job, reply);
 	return reply->failed ? -ENOMEM : 0;
 }

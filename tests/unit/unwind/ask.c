@@ -93,13 +93,25 @@ static enum worker_answer ask_file(struct row_pages *ret)
 	return rows_of_file(NULL, 42, pages, 2, ret);
 }
 
-static void assert_bad(void)
+/* Ends a reply: no page is left out. */
+static void say_end(void)
+{
+	wire_put_u32(&said, 0);
+}
+
+static void assert_refused(void)
 {
 	struct row_pages p = {.nr_pages = 99};
 
 	assert_int_equal(ask_file(&p), WORKER_BAD_REPLY);
 	assert_int_equal(p.nr_pages, 99); /* unchanged */
 	wire_writer_deinit(&said);
+}
+
+static void assert_bad(void)
+{
+	say_end();
+	assert_refused();
 }
 
 /* A reply up to its pages. */
@@ -122,6 +134,7 @@ static void test_file(void **state)
 	say_row(0xffff, 0);
 	say_page(7, 1);
 	say_row(0, 1);
+	say_end();
 	assert_int_equal(ask_file(&p), WORKER_OK);
 	r = (struct wire_reader){.data = asked.data, .len = asked.len};
 	assert_int_equal(asked_op, DECODER_CFI);
@@ -159,6 +172,7 @@ static void test_whole(void **state)
 	say_begin(1, 1);
 	say_page(1000, 1);
 	say_row(0, 1);
+	say_end();
 	assert_int_equal(ask_file(&p), WORKER_OK);
 	assert_true(p.whole);
 	row_pages_deinit(&p);
@@ -167,9 +181,44 @@ static void test_whole(void **state)
 	wire_put_u32(&said, 1);
 	wire_put_u32(&said, 0);
 	wire_put_u32(&said, 0);
+	say_end();
 	assert_int_equal(ask_file(&p), WORKER_OK);
 	assert_int_equal(p.nr_pages, 0);
 	row_pages_deinit(&p);
+}
+
+static void say_left_out(uint32_t nr, uint64_t page)
+{
+	say_begin(0, 1);
+	say_page(7, 1);
+	say_row(0, 1);
+	wire_put_u32(&said, nr);
+	wire_put_u64(&said, page);
+}
+
+/* Only a page that was asked and is not needed may be left out. */
+static void test_left_out(void **state)
+{
+	struct row_pages p;
+
+	(void)state;
+	say_left_out(1, 3);
+	assert_int_equal(ask_file(&p), WORKER_OK);
+	assert_int_equal(p.nr_left_out, 1);
+	assert_true(page_is_left_out(&p, 3));
+	assert_false(page_is_left_out(&p, 7));
+	row_pages_deinit(&p);
+	wire_writer_deinit(&said);
+	say_left_out(1, 7);
+	assert_refused();
+	say_left_out(1, 4);
+	assert_refused();
+	say_left_out(0, 3);
+	assert_refused();
+	say_left_out(2, 3);
+	assert_refused();
+	say_left_out(UINT32_MAX, 3);
+	assert_refused();
 }
 
 static void test_no_answer(void **state)
@@ -398,6 +447,7 @@ static void test_cut_replies(void **state)
 	say_row(9, 0);
 	say_page(7, 1);
 	say_row(0, 1);
+	say_end();
 	whole = said.len;
 	for (said.len = 0; said.len < whole; said.len++)
 		assert_int_equal(ask_file(&p), WORKER_BAD_REPLY);
@@ -418,11 +468,11 @@ static void test_cut_replies(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_file),         TEST(test_whole),
-		TEST(test_no_answer),    TEST(test_hostile_pages),
-		TEST(test_hostile_rows), TEST(test_hostile_rules),
-		TEST(test_jit),          TEST(test_hostile_jit),
-		TEST(test_cut_replies),
+		TEST(test_file),          TEST(test_whole),
+		TEST(test_left_out),      TEST(test_no_answer),
+		TEST(test_hostile_pages), TEST(test_hostile_rows),
+		TEST(test_hostile_rules), TEST(test_jit),
+		TEST(test_hostile_jit),   TEST(test_cut_replies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -237,6 +237,8 @@ static int setup_one_slab(void **state)
 
 static int teardown(void **state)
 {
+	if (kernel.wait_fd)
+		eventfd_write(kernel.wait_fd, 2);
 	unwind_tables_free(*state);
 	kmap_unmap(kernel.pages, LB_UNWIND_MAX_PAGES * 8);
 	kmap_unmap(kernel.rules, LB_UNWIND_MAX_RULES * 8);

@@ -388,19 +388,24 @@ static void test_left_out(void **state)
 	assert_int_equal(end, first + 2);
 	assert_int_equal(p.nr_pages, 1);
 	assert_int_equal(p.pages[0].page, first - 1);
+	assert_int_equal(p.nr_left_out, 2);
+	assert_true(page_is_left_out(&p, first) && page_is_left_out(&p, end));
 	row_pages_deinit(&p);
 
 	pages[2].is_needed = true;
 	p = ask(fd, pages, 3);
 	assert_int_equal(p.nr_pages, 2);
 	assert_int_equal(p.pages[1].page, end);
+	assert_int_equal(p.nr_left_out, 1);
 	assert_int_equal(rule_at(&p, bare + 3 * 40000 - 1)->cfa_off, 16);
 	row_pages_deinit(&p);
 
 	/* The second function begins in a page that is left out because of the first. */
+	pages[0].page = end + 1; /* not in the file */
 	pages[2] = (struct asked_page){first + 1, true};
 	p = ask(fd, pages, 3);
-	assert_int_equal(p.nr_pages, 2);
+	assert_int_equal(p.nr_pages, 1);
+	assert_int_equal(p.nr_left_out, 1);
 	assert_null(rule_at(&p, bare + 40001));
 	assert_int_equal(rule_at(&p, (first + 1) << 16)->cfa_off, 16);
 	row_pages_deinit(&p);
