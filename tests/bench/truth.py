@@ -19,6 +19,7 @@ wrong caller  the line is right, a caller is not; counted apart where lineburn s
 """
 import collections
 import fnmatch
+import itertools
 import json
 import os
 import re
@@ -48,7 +49,9 @@ EXTENSION = re.compile(r"(\w+)(\.cpython-3\d+-[\w-]+|\.abi3)?\.so")
 # The innermost two functions of Python while it imports an extension module, or a module whose own lines call
 # one.
 IMPORTERS = ("_call_with_frames_removed < ExtensionFileLoader.create_module",
-             "_call_with_frames_removed < ExtensionFileLoader.exec_module", "<module> < _call_with_frames_removed")
+             "_call_with_frames_removed < ExtensionFileLoader.exec_module", "<module> < _call_with_frames_removed",
+             # before CPython 3.11
+             "_call_with_frames_removed < create_module", "_call_with_frames_removed < exec_module")
 
 
 def fits(frame, wanted):
@@ -79,8 +82,10 @@ class Sample:
         self.kernel = [frame[0] for (frame, _), is_ in zip(frames, in_kernel) if is_]
         self.user = [one for one, is_ in zip(frames, in_kernel) if not is_]
         self.own = [frame for frame, mapping in frames if program.is_own(frame, mapping)]
-        # The innermost frame with a line that may take the charge: own, or another file's.
-        self.charged = next((frame for frame, mapping in frames if frame[2] and (
+        # The innermost frame with a line that may take the charge: own, or another file's. Callers of generated
+        # code that is not described take none.
+        described = itertools.takewhile(lambda one: one[0][0] != "[jit]" or one[0][2], frames)
+        self.charged = next((frame for frame, mapping in described if frame[2] and (
             program.is_own(frame, mapping) or not SILENT.fullmatch(os.path.basename(mapping)))), None)
 
 

@@ -139,7 +139,7 @@ fi
 
 ! has node "no node" node -e 0 || program node measure "node --perf-prof $WORKLOADS/hot.js N"
 ! has jitdump gcc gcc_of jit-reuse || program jitdump 2 "./jit-reuse . N"
-! has perf-map gcc gcc_of perfmap || program perf-map 1 "./perfmap N good"
+! has perf-map gcc gcc_of perfmap || program perf-map 1 "./perfmap N kept"
 erlang() {
 	[ "$(erl -noshell -eval 'io:format("~s", [erlang:system_info(emu_flavor)])' -s init stop)" = jit ] &&
 		erlc "$WORKLOADS/hot.erl"

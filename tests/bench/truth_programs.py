@@ -168,7 +168,13 @@ compile@{void compile} < main@compile\(
 put_line@{void put_line} < compile@put_line < main@compile\(
 put_load@{void put_load} < compile@put_load < main@compile\(
 put_header@{void put_header} < main@put_header
-jit_page@{jit_page} < main@jit_page
+put@{void put\(} < put_line@put\( < compile@put_line < main@compile\(
+put@{void put\(} < put_load@put\( < compile@put_load < main@compile\(
+put@{void put\(} < put_header@put\( < main@put_header
+now_ns@{uint64_t now_ns} < put_line@now_ns < compile@put_line < main@compile\(
+now_ns@{uint64_t now_ns} < put_load@now_ns < compile@put_load < main@compile\(
+now_ns@{uint64_t now_ns} < put_header@now_ns < main@put_header
+jit_page@{uint8_t \*jit_page} < main@jit_page
 """
 PERF_MAP = r"""
 jitted_function@- < jit_run@run\(3000000\) < main@jit_run\(page
@@ -177,9 +183,9 @@ jit_run@{void jit_run} < main@jit_run\(page
 """
 PERF_MAP_START = r"""
 main@{int main}
-make@{int make} < main@make\(
+make@{int make\(} < main@make\(
 write_map@{int write_map} < make@write_map < main@make\(
-jit_page@{jit_page} < main@jit_page
+jit_page@{uint8_t \*jit_page} < main@jit_page
 """
 ERLANG = r"""
 hot:spin/2@^spin\( < hot:until/2@^until|true -> < hot:main/1@until\(End, 1
@@ -187,9 +193,10 @@ hot:until/2@^until|case|true ->|false -> < hot:main/1@until\(End, 1
 hot:used_ms/0@used_ms < hot:until/2@case < hot:main/1@until\(End, 1
 """
 # Other compiled code of a JVM.
-JAVA_STUBS = r"Interpreter|StubRoutines.*|.*([Ss]tub|[Bb]lob|handler|Runtime1).*|.*\b(java|jdk|sun)\..*|.* Hot\.main.*"
-# C++ code calls a compiled function through StubRoutines; an adapter moves the arguments to where it wants them.
-JAVA_GLUE = r"I2C/C2I adapters < StubRoutines \(\d+\)"
+JAVA_STUBS = r"Interpreter|StubRoutines.*|resolve_\w+_call|.*([Ss]tub|[Bb]lob|handler|Runtime1).*|.*\b(java|jdk|sun)\..*|.* Hot\.main.*"
+# C++ code calls a compiled function through StubRoutines, interpreted code calls it directly, or through a table or
+# a buffer; an adapter moves the arguments to where it wants them.
+JAVA_GLUE = r"(I2C/C2I adapters|vtable chunks|InlineCacheBuffer) < (StubRoutines \(\d+\)|Interpreter)"
 
 
 def three_of(five, three, two, main, head):

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A function of a JIT, named by /tmp/perf-PID.map; or a hostile file in its place.
- * usage: perfmap SECONDS good|0x|million|fifo|symlink|directory|sparse|foreign|
+ * A function of a JIT, named by /tmp/perf-PID.map; or a hostile file in its place. The
+ * program removes the file at its end, except if it is "kept", which is a good one, too.
+ * usage: perfmap SECONDS good|kept|0x|million|fifo|symlink|directory|sparse|foreign|
  *        writable|garbage [TARGET of the symlink]
  */
 #include <fcntl.h>
@@ -33,7 +34,8 @@ static int write_million(const uint8_t *page)
 	if (!f)
 		return -1;
 	for (unsigned long i = 0; i < 999999; i++)
-		fprintf(f, "%lx 40 LazyCompile:*function_%lu /srv/app/module_%lu.js:%lu\n",
+		fprintf(f,
+			"%lx 40 LazyCompile:*function_%lu /srv/app/module_%lu.js:%lu\n",
 			0x100000000 + i * 64, i, i % 1000, i % 5000);
 	fprintf(f, "%lx %zx jitted_function\n", (unsigned long)page, sizeof(countdown));
 	return fclose(f);
@@ -76,7 +78,7 @@ static int make_sparse(const uint8_t *page)
 
 static int make(const char *how, const char *target, const uint8_t *page)
 {
-	if (!strcmp(how, "good"))
+	if (!strcmp(how, "good") || !strcmp(how, "kept"))
 		return write_map(page, "");
 	if (!strcmp(how, "0x"))
 		return write_map(page, "0x");
@@ -108,5 +110,5 @@ int main(int argc, char **argv)
 	if (make(argv[2], argc > 3 ? argv[3] : "", page))
 		return 1;
 	jit_run(page, strtod(argv[1], NULL));
-	return remove(path) != 0;
+	return strcmp(argv[2], "kept") && remove(path);
 }
