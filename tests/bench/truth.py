@@ -34,8 +34,8 @@ from truth_programs import PROGRAMS
 # Code whose lines take no charge from the program's (docs/troubleshooting.md).
 SILENT = re.compile(r"\[kernel.*|\[vdso\]|ld-linux.*|lib(c|m|pthread|dl|gcc_s|stdc\+\+)(-[\d.]+)?\.so.*"
                     r"|libpython3.*|python3[\d.]*")
-# The outermost functions of a complete stack.
-ENDS = re.compile(r"_start|_*clone3?|start_thread|runtime\.(goexit|mstart|rt0_go|clone)(\.abi0)?")
+# The outermost functions of a complete stack. runtime.mcall goes on to another stack, and is its outermost function.
+ENDS = re.compile(r"_start|_*clone3?|start_thread|runtime\.(goexit|mstart|rt0_go|clone|mcall)(\.abi0)?")
 UNKNOWN = (("[unknown]", "", 0), "[unknown]")
 # How the kernel is entered; and functions past which the kernel's own unwinder does not get.
 ENTRIES = re.compile(r"entry_SYSCALL_64.*|asm_.*|ret_from_fork.*|error_return|common_interrupt_return|.*__x86_.*thunk.*")
@@ -93,6 +93,8 @@ def is_beginning(frames):
     """Whether the outermost function is the first of a thread. A stripped program has no name for it."""
     outermost, mapping = frames[-1]
     called = frames[-2][0][0] if len(frames) > 1 else ""
+    if outermost[0] == "[dash]" and len(frames) == 1:  # the first function of the shell that starts a program
+        return True
     return bool(ENDS.fullmatch(outermost[0])) or (
         outermost[0] == f"[{os.path.basename(mapping)}]" and called.startswith("__libc_start_main"))
 
@@ -117,12 +119,14 @@ def odd_frames(program, sample):
 
 
 def is_import(sample):
-    """Whether the charged line is of an extension module of CPython, which an import runs."""
+    """Whether the charged line is of an extension module of CPython, which an import runs, or the end of Python."""
     at = next(at for at, (frame, _) in enumerate(sample.frames) if frame is sample.charged)
     mapping = sample.frames[at][1]
     module = EXTENSION.fullmatch(os.path.basename(mapping))
     if not module or not re.search(rf"/Modules/(\w+/)*_?{module[1].lstrip('_')}(module)?\.c(\.h)?$", sample.charged[1]):
         return False
+    if any(frame[0] == "Py_FinalizeEx" for frame, _ in sample.frames[at:]):
+        return True
     callers = [(frame[0], of) for frame, of in sample.frames[at:]
                if of != mapping and not SILENT.fullmatch(os.path.basename(of))][:2]
     return (all(of == "[python]" for _, of in callers)
