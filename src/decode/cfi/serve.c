@@ -200,7 +200,7 @@ static bool has_gap(const struct cfi_rows *rows, const struct cfi_piece *p)
  */
 static int read_functions(struct cfi_job *job, uint64_t *steps_left)
 {
-	bool is_needed = job->whole;
+	bool is_needed = job->whole && job->nr_pieces;
 	int err;
 
 	for (size_t i = 0; i < job->nr_pieces && !is_needed; i++)
