@@ -40,8 +40,8 @@ struct jit_inode {
 };
 
 /**
- * Begins to probe the inode of @fd, if not tried before. fstat(2) alone does not identify it: on
- * overlayfs one inode has many device numbers, but must be probed once.
+ * Begins to probe the inode of @fd, if not tried before. fstat(2) alone does not identify
+ * it: on overlayfs one inode has many device numbers, but must be probed once.
  *
  * @fd      borrowed, may be O_PATH. The target chose the file, so it is probed only if
  *      its interface is exactly at @point: a breakpoint elsewhere would corrupt it.
