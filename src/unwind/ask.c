@@ -36,12 +36,19 @@ bool page_is_left_out(const struct row_pages *p, uint64_t page)
 	return false;
 }
 
-bool page_is_asked(const struct asked_page *pages, size_t nr, uint64_t page)
+/* NULL: @page is none of @pages. */
+static const struct asked_page *find_asked(const struct asked_page *pages, size_t nr,
+					   uint64_t page)
 {
 	for (size_t i = 0; i < nr; i++)
 		if (pages[i].page == page)
-			return true;
-	return false;
+			return &pages[i];
+	return NULL;
+}
+
+bool page_is_asked(const struct asked_page *pages, size_t nr, uint64_t page)
+{
+	return find_asked(pages, nr, page);
 }
 
 /* ---- replies ---- */
@@ -158,11 +165,9 @@ static int read_left_out(struct wire_reader *r, const struct asked_page *asked,
 		return -ENOMEM;
 	for (; p->nr_left_out < nr; p->nr_left_out++) {
 		uint64_t page = wire_get_u64(r);
-		size_t i = 0;
+		const struct asked_page *known = find_asked(asked, nr_asked, page);
 
-		while (i < nr_asked && asked[i].page != page)
-			i++;
-		if (i == nr_asked || asked[i].is_needed)
+		if (!known || known->is_needed)
 			return -EBADMSG;
 		p->left_out[p->nr_left_out] = page;
 	}

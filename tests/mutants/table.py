@@ -264,7 +264,7 @@ MUTANTS = [
      "wire_put_u32(reply, nr);", "wire_put_u32(reply, nr = 0);\n\tif (!nr)\n\t\treturn;"),
     ("needed-page-left-out", "the collector believes that a page that it needs is left out",
      "src/unwind/ask.c", "unit unwind/ask",
-     "if (i == nr_asked || asked[i].is_needed)", "if (i == nr_asked)"),
+     "if (!known || known->is_needed)", "if (!known)"),
     ("slab-after-its-update", "the collector waits for running BPF programs when it makes room for rows",
      "src/unwind/tables.c", "unit unwind/tables",
      "if (job_wait(u->job, 0))", "if (job_wait(u->job, -1))"),

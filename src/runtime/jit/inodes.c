@@ -216,7 +216,7 @@ struct jit_inode jit_inodes_probe(struct jit_inodes *inodes, int fd,
 		return state_of(inodes, inode);
 	if (inodes->nr == JIT_PROBE_MAX_FILES)
 		return (struct jit_inode){0};
-	if (!inodes->is_over && jit_probe_is_attaching(inodes->probe) && !is_late(inodes))
+	if (jit_probe_is_attaching(inodes->probe) && !is_late(inodes))
 		return (struct jit_inode){.is_pending = true};
 	rc = begin(inodes, fd, &identity, target, point);
 	if (rc)
