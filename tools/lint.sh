@@ -59,7 +59,7 @@ check_includes() {
 	may_include src/render \
 		'base/|render/|profile/profile\.h|analyze/(attribution|machine_code|phase|call_tree|groups|filter)\.h|lineburn\.h'
 	may_include src/export \
-		'base/|export/|profile/(profile|labels|pprof|gzip)\.h|analyze/(attribution|line_stacks|phase|tally)\.h'
+		'base/|export/|profile/(profile|labels|pprof|gzip|mapping_kind)\.h|analyze/(attribution|line_stacks|phase|tally)\.h'
 	may_include src/target 'base/|process/|target/|collect/filter\.h|lineburn_filter\.h'
 	may_include src/launch 'base/|process/proc_dir\.h|launch/'
 	may_include src/doctor 'base/|doctor/|collect/(jit_probe|kernel_quirks)\.h'
@@ -104,7 +104,7 @@ check_libraries() {
 	only_in 'nettle/' 'analyze/source\.c|record/service_id\.c'
 	only_in 'zlib' 'profile/|decode/'
 	only_in 'capstone/' 'decode/asm/disassemble\.c|decode/cfi/functions\.c'
-	only_in 'jansson' 'render/|doctor/doctor\.|process/container_name\.c'
+	only_in 'jansson' 'render/|export/|doctor/doctor\.|process/container_name\.c'
 }
 
 # ---- untrusted input is decoded in workers only ----

@@ -392,3 +392,30 @@ int io_write_file_at(int dir, const char *name, const void *data, size_t len,
 {
 	return write_new(dir, name, data, len, may_replace ? REPLACE : REFUSE, ret_fd);
 }
+
+int io_pending_open(struct io_pending *ret, struct error *err)
+{
+	ret->out = open_memstream(&ret->data, &ret->len);
+	return ret->out ? 0 : error_set(err, -ENOMEM, "out of memory");
+}
+
+int io_pending_commit(struct io_pending *p, const char *path, struct error *err)
+{
+	bool failed = ferror(p->out);
+
+	failed |= fclose(p->out) != 0;
+	p->out = NULL;
+	if (failed)
+		return error_set(err, -ENOMEM, "out of memory");
+	if (strcmp(path, "-") != 0)
+		return io_write_file_atomic(path, p->data, p->len, false, err);
+	fwrite(p->data, 1, p->len, stdout);
+	return 0;
+}
+
+void io_pending_deinit(struct io_pending *p)
+{
+	if (p->out)
+		fclose(p->out);
+	free(p->data);
+}

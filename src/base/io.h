@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -82,6 +83,23 @@ int io_write_file_atomic(const char *path, const void *data, size_t len, bool ke
  */
 int io_write_file_at(int dir, const char *name, const void *data, size_t len,
 		     bool may_replace, int *ret_fd);
+
+/* An output that is built in memory, and written once all of it is there. */
+struct io_pending {
+	FILE *out;
+	char *data; /* heap; valid once out is closed */
+	size_t len;
+};
+
+/** Return: 0 or -ENOMEM with a message. */
+int io_pending_open(struct io_pending *ret, struct error *err);
+/**
+ * Ends the output, and writes it: to the file at @path (io_write_file_atomic()), or for
+ * "-" to stdout, whose errors the caller finds when it flushes it.
+ * Return: 0 or -errno with a message.
+ */
+int io_pending_commit(struct io_pending *p, const char *path, struct error *err);
+void io_pending_deinit(struct io_pending *p);
 
 /**
  * Checks that the directory of io_write_file_atomic() exists and is writable. Call it

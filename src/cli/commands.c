@@ -52,7 +52,7 @@ static int show_run(const struct recorder *r, const struct options *o, struct er
 	launch_user_find(&user);
 	if (user.is_other && creds_become(&creds, user.uid, user.gid))
 		return error_set(err, -EPERM, "cannot read sources as %s", user.name);
-	rc = show_profile(&o->viewing, p, o->sampling.output, false, err);
+	rc = show_profile(&o->viewing, p, o->sampling.output, false, stdout, err);
 	if (user.is_other)
 		creds_restore(&creds);
 	return rc;
@@ -181,14 +181,32 @@ static int read_input(const char *path, struct strpool *pool, struct profile **r
 	return pprof_read(data, len, is_stdin ? "stdin" : path, pool, ret, err);
 }
 
+/* Renders @p with at most the privileges of its writer. */
+static int show_as_writer(const struct viewing *v, struct profile *p,
+			  const struct profile_reading *reading, FILE *out,
+			  struct error *err)
+{
+	/* --sources opens files with our own privileges. */
+	bool becomes = reading->user.is_other && !v->open_sources;
+	struct creds creds;
+	int rc;
+
+	if (becomes && creds_become(&creds, reading->user.uid, reading->user.gid))
+		return error_set(err, -EPERM, "cannot read sources as %s",
+				 reading->user.name);
+	rc = show_profile(v, p, v->input, reading->is_strangers && !v->open_sources, out,
+			  err);
+	if (becomes)
+		creds_restore(&creds);
+	return rc;
+}
+
 int command_view(const struct options *options, struct error *err)
 {
 	const struct viewing *v = &options->viewing;
 	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(POOL_MAX_BYTES);
 	_cleanup_(profile_freep) struct profile *p = NULL;
 	struct profile_reading reading;
-	struct creds creds;
-	bool becomes;
 	int rc;
 
 	if (!pool)
@@ -197,15 +215,18 @@ int command_view(const struct options *options, struct error *err)
 	if (rc)
 		return rc;
 	fetch_debug_info(p);
-	/* --sources opens files with our own privileges. */
-	becomes = reading.user.is_other && !v->open_sources;
-	if (becomes && creds_become(&creds, reading.user.uid, reading.user.gid))
-		return error_set(err, -EPERM, "cannot read sources as %s",
-				 reading.user.name);
-	rc = show_profile(v, p, v->input, reading.is_strangers && !v->open_sources, err);
-	if (becomes)
-		creds_restore(&creds);
-	return rc;
+	return show_as_writer(v, p, &reading, stdout, err);
+}
+
+static int export_listing(const struct options *o, struct profile *p,
+			  const struct profile_reading *reading, struct error *err)
+{
+	_cleanup_(io_pending_deinit) struct io_pending pending = {0};
+	int rc = io_pending_open(&pending, err);
+
+	if (!rc)
+		rc = show_as_writer(&o->viewing, p, reading, pending.out, err);
+	return rc ? rc : io_pending_commit(&pending, o->exporting.output, err);
 }
 
 int command_export(const struct options *options, struct error *err)
@@ -224,5 +245,8 @@ int command_export(const struct options *options, struct error *err)
 	if (rc)
 		return rc;
 	fetch_debug_info(p);
-	return export_profile(&options->exporting, p, v->filters, v->nr_filters, err);
+	return options->exporting.listing
+		       ? export_listing(options, p, &reading, err)
+		       : export_profile(&options->exporting, p, v->filters, v->nr_filters,
+					err);
 }

@@ -19,7 +19,7 @@ int export_check_output(const struct exporting *e, const char *input, struct err
 	struct stat from, to;
 
 	if (!strcmp(e->output, "-")) {
-		if (isatty(STDOUT_FILENO))
+		if (e->format && e->format->is_binary && isatty(STDOUT_FILENO))
 			return error_set_exit(err, EXIT_USAGE, -EINVAL,
 					      "the export is binary: give a file with -o "
 					      "FILE, or pipe it into a program");
@@ -51,14 +51,13 @@ static void say_missing_labels(const struct exporting *e, const struct profile *
 				    e->labels[i]);
 }
 
-static int write_output(const char *path, const struct export_output *out,
-			struct error *err)
+static size_t nr_labels_of(const struct export_format *format)
 {
-	if (strcmp(path, "-") != 0)
-		return io_write_file_atomic(path, out->data, out->len, false, err);
-	/* main() flushes stdout, and tells of errors. */
-	fwrite(out->data, 1, out->len, stdout);
-	return 0;
+	size_t nr = 0;
+
+	while (format->labels && format->labels[nr])
+		nr++;
+	return nr;
 }
 
 int export_profile(const struct exporting *e, struct profile *p,
@@ -66,16 +65,17 @@ int export_profile(const struct exporting *e, struct profile *p,
 		   struct error *err)
 {
 	static const struct attribution_options as_annotate = {0};
+	_cleanup_(io_pending_deinit) struct io_pending pending = {0};
 	_cleanup_(filtered_freep) struct filtered *filtered = NULL;
 	_cleanup_(attribution_freep) struct attribution *a = NULL;
 	_cleanup_free_ uint8_t *phases = NULL;
 	struct export_input in = {
 		.profile = p,
-		.labels = e->labels ? e->labels : export_labels,
-		.nr_labels = e->labels ? e->nr_labels : nr_export_labels,
+		.labels = e->labels ? e->labels : e->format->labels,
+		.nr_labels = e->labels ? e->nr_labels : nr_labels_of(e->format),
 		.stable_labels = !e->labels,
 	};
-	struct export_output out = {0};
+	const char *note = NULL;
 	int rc = 0;
 
 	say_missing_labels(e, p);
@@ -89,11 +89,12 @@ int export_profile(const struct exporting *e, struct profile *p,
 		return error_set(err, -ENOMEM, "out of memory");
 	in.phases = phases;
 	in.attribution = a;
-	rc = e->format->write(&in, &out, err);
+	rc = io_pending_open(&pending, err);
 	if (!rc)
-		rc = write_output(e->output, &out, err);
-	if (!rc && out.note)
-		log_warning("%s", out.note);
-	free(out.data);
+		rc = e->format->write(&in, pending.out, &note, err);
+	if (!rc)
+		rc = io_pending_commit(&pending, e->output, err);
+	if (!rc && note)
+		log_warning("%s", note);
 	return rc;
 }

@@ -9,12 +9,14 @@
 #include "base/error.h"
 #include "export/export.h"
 #include "profile/profile.h"
+#include "render/render.h"
 
 /* What is exported, and to where. Strings are borrowed. */
 struct exporting {
-	const struct export_format *format;
+	const struct export_format *format; /* NULL: a listing */
+	const struct render_format *listing; /* annotate's; NULL: a format */
 	const char *output; /* "-": stdout */
-	const char **labels; /* heap; NULL: export_labels */
+	const char **labels; /* heap; NULL: those of the format */
 	size_t nr_labels, cap_labels;
 	char *labels_text; /* heap: what labels point into */
 };

@@ -629,22 +629,46 @@ static int check_view(const struct viewing *v, struct error *err)
 
 /* ---- export ---- */
 
+/*
+ * Listings of annotate are formats of export, too, but for the text, which is for a
+ * terminal.
+ */
+static const struct {
+	const char *name, *suffix;
+} listings[] = {
+	{"csv", ".csv"},
+	{"json", ".json"},
+	{"quickfix", ".qf"},
+};
+
 /* "a, b" for messages. */
 static void name_export_formats(char *ret, size_t size)
 {
 	*ret = '\0';
 	for (size_t i = 0; i < nr_export_formats; i++)
-		text_append(ret, size, "%s%s", i ? ", " : "", export_formats[i].name);
+		text_append(ret, size, "%s, ", export_formats[i].name);
+	for (size_t i = 0; i < ARRAY_SIZE(listings); i++)
+		text_append(ret, size, "%s%s", i ? ", " : "", listings[i].name);
+}
+
+static void set_listing(struct options *o, const char *name)
+{
+	o->exporting.listing = render_format_find("annotate", name);
+	o->viewing.format = name;
 }
 
 static int parse_export_format(struct options *o, const struct option_row *row,
 			       const char *arg, struct error *err)
 {
-	char names[128];
+	char names[256];
 
 	(void)row;
 	o->exporting.format = export_format_find(arg);
-	if (o->exporting.format)
+	o->exporting.listing = NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(listings); i++)
+		if (!strcmp(arg, listings[i].name))
+			set_listing(o, listings[i].name);
+	if (o->exporting.format || o->exporting.listing)
 		return 0;
 	name_export_formats(names, sizeof(names));
 	return usage(err, "export has the formats %s, not \"%s\"", names, arg);
@@ -682,13 +706,37 @@ static int parse_labels(struct options *o, const struct option_row *row, const c
 	return 0;
 }
 
-static int check_export(const struct exporting *e, struct error *err)
+/* Without -f the name of the output tells the format. */
+static int find_export_format(struct options *o, struct error *err)
 {
-	char names[128];
+	struct exporting *e = &o->exporting;
+	char names[256];
 
+	e->format = export_format_of_file(e->output);
+	for (size_t i = 0; !e->format && i < ARRAY_SIZE(listings); i++)
+		if (match_ends(e->output, listings[i].suffix))
+			set_listing(o, listings[i].name);
+	if (e->format || e->listing)
+		return 0;
 	name_export_formats(names, sizeof(names));
-	return e->format ? 0
-			 : usage(err, "export needs a format: -f NAME, one of %s", names);
+	if (!strcmp(e->output, "-"))
+		return usage(err, "export needs a format: -f NAME, one of %s", names);
+	return usage(err,
+		     "the name \"%s\" does not tell a format of export: add -f NAME, one "
+		     "of %s",
+		     e->output, names);
+}
+
+static int check_export(struct options *o, struct error *err)
+{
+	const struct exporting *e = &o->exporting;
+
+	if (!e->format && !e->listing && find_export_format(o, err))
+		return -EINVAL;
+	if (e->labels && !(e->format && e->format->labels))
+		return usage(err, "the format %s shows no labels: leave out --labels",
+			     e->format ? e->format->name : e->listing->name);
+	return 0;
 }
 
 /* ---- other commands ---- */
@@ -845,14 +893,15 @@ static const struct option_row option_rows[] = {
 	 "samples, maps or frames", MEMBER(sampling.dump), .words = dump_words,
 	 .min = DUMP_SAMPLES, .max = DUMP_FRAMES},
 	{"format", 0, "NAME", ON_VIEW, parse_format,
-	 .help = "text (default), json, or csv (report), see docs/formats.md"},
+	 .help = "text (default), json, csv, or quickfix (annotate), see "
+		 "docs/formats.md"},
 	{"format", 'f', "NAME", ON_EXPORT, parse_export_format,
-	 .help = "pprof: for servers such as Pyroscope and Parca, see docs/formats.md"},
+	 .help = "see docs/formats.md (default: as the name of the output tells)"},
 	{"output", 'o', "FILE", ON_EXPORT, parse_export_output,
 	 .help = "where to write the export (default: stdout)", "a file name"},
 	{"labels", 0, "NAMES", ON_EXPORT, parse_labels,
-	 .help = "labels of samples to keep, as pid,tid (default "
-		 "comm,container_name,unit,phase); none: no label",
+	 .help = "labels of samples to keep, as pid,tid (default: by format); none: no "
+		 "label",
 	 "names of labels with commas between them, or none"},
 	{"json", 0, NULL, ON_VIEW | ON_DOCTOR, parse_json,
 	 .help = "print JSON (docs/formats.md)"},
@@ -956,7 +1005,7 @@ static const struct command_row {
 	{COMMAND_ANNOTATE, "annotate", "annotate [OPTIONS] [FILE|-]",
 	 "print hot lines within their source"},
 	{COMMAND_REPORT, "report", "report [OPTIONS] [FILE|-]", "print hot functions"},
-	{COMMAND_EXPORT, "export", "export -f FORMAT [OPTIONS] [FILE|-]",
+	{COMMAND_EXPORT, "export", "export [-f FORMAT] [-o OUTPUT] [OPTIONS] [FILE|-]",
 	 "write a recording for other tools"},
 	{COMMAND_DOCTOR, "doctor", "doctor [OPTIONS]",
 	 "check what works on this system, what does not, and the remedy"},
@@ -1115,7 +1164,7 @@ static int check(int argc, char **argv, struct options *o, struct error *err)
 		break;
 	case COMMAND_EXPORT:
 		take_view_arguments(argc, argv, &o->viewing);
-		if (check_export(&o->exporting, err))
+		if (check_export(o, err))
 			return -EINVAL;
 		break;
 	case COMMAND_PYTHON_HOOK:

@@ -105,7 +105,7 @@ const struct render_format *viewing_format(const struct viewing *v)
 }
 
 int show_profile(const struct viewing *v, struct profile *p, const char *file_name,
-		 bool is_strangers, struct error *err)
+		 bool is_strangers, FILE *out, struct error *err)
 {
 	_cleanup_(attribution_freep) struct attribution *a = NULL;
 	_cleanup_(machine_code_freep) struct machine_code *m = NULL;
@@ -166,8 +166,8 @@ int show_profile(const struct viewing *v, struct profile *p, const char *file_na
 		return rc;
 	*(v->group_by ? &in.groups : &in.processes) = groups;
 	in.machine_code = m;
-	rc = format->write(&in, &opts, stdout);
-	if (!rc && fflush(stdout))
+	rc = format->write(&in, &opts, out);
+	if (!rc && fflush(out))
 		rc = -errno;
 	if (rc && rc != -EPIPE) {
 		errno = -rc;

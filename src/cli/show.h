@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "analyze/attribution.h"
 #include "analyze/call_tree.h"
@@ -50,7 +51,7 @@ struct viewing {
 const struct render_format *viewing_format(const struct viewing *v);
 
 /**
- * Renders @p to stdout according to @v (run shows annotate's listing). Modifies @p:
+ * Renders @p to @out according to @v (run shows annotate's listing). Modifies @p:
  * --types renames functions; --skip-compile and filters drop samples.
  * @file_name     name of the profile's file, for the listing's head; NULL: not from a
  *             file
@@ -58,6 +59,6 @@ const struct render_format *viewing_format(const struct viewing *v);
  *                many were not opened
  */
 int show_profile(const struct viewing *v, struct profile *p, const char *file_name,
-		 bool is_strangers, struct error *err);
+		 bool is_strangers, FILE *out, struct error *err);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "analyze/attribution.h"
 #include "base/error.h"
@@ -18,32 +19,40 @@ struct export_input {
 	const struct profile *profile;
 	const struct attribution *attribution; /* of the profile */
 	const uint8_t *phases; /* enum phase of each sample */
-	const char *const *labels; /* keys of the labels to keep */
+	/* Keys of the labels to keep. None for a format without labels. */
+	const char *const *labels;
 	size_t nr_labels;
 	bool stable_labels; /* as line_stacks_labels.is_stable */
 };
 
-struct export_output {
-	void *data; /* heap */
-	size_t len;
-	/* A sentence about what was left out, for the user; NULL: nothing. Interned. */
-	const char *note;
-};
-
-/** Return: 0, -EFBIG (over a limit of the format) or -ENOMEM, with a message in @err. */
-typedef int (*export_fn)(const struct export_input *in, struct export_output *ret,
+/**
+ * Writes to @out. The caller checks @out for errors.
+ *
+ * @ret_note  receives a sentence about what was left out, for the user (interned), or
+ *            stays as it is: nothing
+ * Return: 0, -EFBIG (over a limit of the format), -EINVAL (the profile has nothing for
+ *         it) or -ENOMEM, with a message in @err.
+ */
+typedef int (*export_fn)(const struct export_input *in, FILE *out, const char **ret_note,
 			 struct error *err);
 
 /*
  * pprof as servers take it: lines instead of addresses, self as in annotate, at most 4
  * MiB unpacked and 16,000 samples. A larger profile loses callers (line_stacks_cut()).
  */
-int export_pprof(const struct export_input *in, struct export_output *ret,
+int export_pprof(const struct export_input *in, FILE *out, const char **ret_note,
 		 struct error *err);
+/* One line for each stack, of functions: "comm;main;work 12". */
+int export_folded(const struct export_input *in, FILE *out, const char **ret_note,
+		  struct error *err);
 
 /* One row per format. */
 struct export_format {
 	const char *name; /* "pprof" */
+	const char *suffixes; /* of file names, space-separated: the first is ours */
+	bool is_binary; /* not for a terminal */
+	/* Labels that are kept by default, NULL at the end; NULL: it shows no labels. */
+	const char *const *labels;
 	export_fn write;
 };
 extern const struct export_format export_formats[];
@@ -52,8 +61,7 @@ extern const size_t nr_export_formats;
 /** Finds a format. NULL: there is none with that name. */
 const struct export_format *export_format_find(const char *name);
 
-/* Labels that are kept by default: none of them has a new value at each start. */
-extern const char *const export_labels[];
-extern const size_t nr_export_labels;
+/** Finds the format by the longest suffix of a file's name. NULL: none has it. */
+const struct export_format *export_format_of_file(const char *path);
 
 #endif

@@ -6,14 +6,16 @@
 #include "base/cleanup.h"
 #include "profile/labels.h"
 
+/* For servers: none of these labels has a new value at each start. */
+static const char *const server_labels[] = {LABEL_COMM, LABEL_CONTAINER_NAME, LABEL_UNIT,
+					    LABEL_PHASE, NULL};
+static const char *const thread_labels[] = {LABEL_COMM, NULL};
+
 const struct export_format export_formats[] = {
-	{"pprof", export_pprof},
+	{"pprof", ".pb.gz .pprof", true, server_labels, export_pprof},
+	{"folded", ".folded .collapsed", false, thread_labels, export_folded},
 };
 const size_t nr_export_formats = ARRAY_SIZE(export_formats);
-
-const char *const export_labels[] = {LABEL_COMM, LABEL_CONTAINER_NAME, LABEL_UNIT,
-				     LABEL_PHASE};
-const size_t nr_export_labels = ARRAY_SIZE(export_labels);
 
 const struct export_format *export_format_find(const char *name)
 {
@@ -21,4 +23,37 @@ const struct export_format *export_format_find(const char *name)
 		if (!strcmp(export_formats[i].name, name))
 			return &export_formats[i];
 	return NULL;
+}
+
+/* Returns the length of the longest of @suffixes that @path ends in; 0: none. */
+static size_t suffix_len(const char *path, const char *suffixes)
+{
+	size_t path_len = strlen(path), longest = 0;
+
+	while (*suffixes) {
+		size_t len = strcspn(suffixes, " ");
+
+		if (len > longest && len < path_len &&
+		    !strncmp(path + path_len - len, suffixes, len))
+			longest = len;
+		suffixes += len;
+		suffixes += strspn(suffixes, " ");
+	}
+	return longest;
+}
+
+const struct export_format *export_format_of_file(const char *path)
+{
+	const struct export_format *best = NULL;
+	size_t longest = 0;
+
+	for (size_t i = 0; i < nr_export_formats; i++) {
+		size_t len = suffix_len(path, export_formats[i].suffixes);
+
+		if (len > longest) {
+			longest = len;
+			best = &export_formats[i];
+		}
+	}
+	return best;
 }

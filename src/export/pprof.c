@@ -13,12 +13,16 @@
 #define MAX_BYTES   (4u << 20)
 #define MAX_SAMPLES 16000u
 
+struct file_bytes {
+	void *data; /* heap */
+	size_t len;
+};
+
 /*
  * Writes @p. Return: 0 with *@ret_size the larger part used of both limits: 1 is full;
  * or -ENOMEM.
  */
-static int write_sized(const struct profile *p, struct export_output *ret,
-		       double *ret_size)
+static int write_sized(const struct profile *p, struct file_bytes *ret, double *ret_size)
 {
 	double samples = (double)p->nr_samples / MAX_SAMPLES, bytes;
 
@@ -52,8 +56,8 @@ static const char *note_of(struct profile *p, struct weight cut)
 }
 
 /* Cuts the callers of as few samples as the limits ask for. */
-static int write_cut(const struct profile *whole, double size, struct export_output *ret,
-		     struct error *err)
+static int write_cut(const struct profile *whole, double size, struct file_bytes *ret,
+		     const char **ret_note, struct error *err)
 {
 	double nr_whole = (double)whole->nr_samples;
 
@@ -65,8 +69,8 @@ static int write_cut(const struct profile *whole, double size, struct export_out
 		nr_whole = (double)(size_t)(nr_whole / size * 0.9);
 		if (line_stacks_cut(whole, (size_t)nr_whole, &p, &cut))
 			return error_set(err, -ENOMEM, "out of memory");
-		ret->note = note_of(p, cut);
-		if (profile_add_comment(p, ret->note) == -ENOMEM ||
+		*ret_note = note_of(p, cut);
+		if (profile_add_comment(p, *ret_note) == -ENOMEM ||
 		    write_sized(p, ret, &size))
 			return error_set(err, -ENOMEM, "out of memory");
 		if (size <= 1)
@@ -79,7 +83,7 @@ static int write_cut(const struct profile *whole, double size, struct export_out
 			 MAX_SAMPLES);
 }
 
-int export_pprof(const struct export_input *in, struct export_output *ret,
+int export_pprof(const struct export_input *in, FILE *out, const char **ret_note,
 		 struct error *err)
 {
 	const struct line_stacks_labels labels = {
@@ -89,19 +93,18 @@ int export_pprof(const struct export_input *in, struct export_output *ret,
 		.phases = in->phases,
 	};
 	_cleanup_(profile_freep) struct profile *p = NULL;
-	struct export_output out = {0};
+	struct file_bytes file = {0};
 	double size;
 	int rc = line_stacks_new(in->profile, in->attribution, &labels, &p);
 
 	if (!rc)
-		rc = write_sized(p, &out, &size);
+		rc = write_sized(p, &file, &size);
 	if (rc)
 		rc = error_set(err, rc, "out of memory");
 	else if (size > 1)
-		rc = write_cut(p, size, &out, err);
-	if (rc)
-		free(out.data);
-	else
-		*ret = out;
+		rc = write_cut(p, size, &file, ret_note, err);
+	if (!rc)
+		fwrite(file.data, 1, file.len, out);
+	free(file.data);
 	return rc;
 }

@@ -50,6 +50,11 @@ int render_annotate(const struct render_input *in, const struct render_options *
 		    FILE *out);
 int render_annotate_json(const struct render_input *in, const struct render_options *opts,
 			 FILE *out);
+int render_annotate_csv(const struct render_input *in, const struct render_options *opts,
+			FILE *out);
+/* Notes of a compiler, the hottest line first: for the error lists of editors. */
+int render_annotate_quickfix(const struct render_input *in,
+			     const struct render_options *opts, FILE *out);
 int render_report(const struct render_input *in, const struct render_options *opts,
 		  FILE *out);
 int render_report_json(const struct render_input *in, const struct render_options *opts,

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/io.h"
 #include "export/export.h"
 #include "lib/pprof_rules.h"
 #include "profile/gzip.h"
@@ -14,7 +15,8 @@
 static struct strpool *pool;
 static struct profile *p, *exported;
 static uint32_t app;
-static struct export_output out;
+static struct io_pending out;
+static const char *note;
 static struct error err;
 
 static int setup(void **state)
@@ -25,7 +27,8 @@ static int setup(void **state)
 	app = add_mapping(p, "/home/me/app");
 	p->extra.present = true;
 	exported = NULL;
-	out = (struct export_output){0};
+	assert_int_equal(io_pending_open(&out, &err), 0);
+	note = NULL;
 	err = (struct error){0};
 	return 0;
 }
@@ -33,7 +36,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	free(out.data);
+	io_pending_deinit(&out);
 	profile_free(exported);
 	profile_free(p);
 	strpool_free(pool);
@@ -42,18 +45,21 @@ static int teardown(void **state)
 
 static int export(void)
 {
+	static const char *const labels[] = {LABEL_COMM, LABEL_CONTAINER_NAME, LABEL_UNIT,
+					     LABEL_PHASE};
 	static const struct attribution_options options = {0};
 	struct export_input in = {.profile = p,
-				  .labels = export_labels,
-				  .nr_labels = nr_export_labels,
+				  .labels = labels,
+				  .nr_labels = ARRAY_SIZE(labels),
 				  .stable_labels = true};
 	struct attribution *a = NULL;
 	int rc;
 
 	assert_int_equal(attribution_new(p, &options, &a), 0);
 	in.attribution = a;
-	rc = export_pprof(&in, &out, &err);
+	rc = export_pprof(&in, out.out, &note, &err);
 	attribution_free(a);
+	assert_int_equal(fflush(out.out), 0);
 	return rc;
 }
 
@@ -95,7 +101,7 @@ static void a_small_profile_is_whole(void **state)
 	(void)state;
 	profile_add_sample(p, stack, 2, &pid, 1, 0, (int64_t[]){1, 10});
 	export_and_read();
-	assert_null(out.note);
+	assert_null(note);
 	assert_int_equal(sum(exported, 0), 1);
 	assert_int_equal(sum(exported, 1), 10);
 	assert_int_equal(exported->samples[0].nr_labels, 0);
@@ -176,8 +182,8 @@ static void assert_cut(void)
 {
 	size_t nr_whole = 0;
 
-	assert_non_null(out.note);
-	assert_true(has_comment(out.note));
+	assert_non_null(note);
+	assert_true(has_comment(note));
 	assert_int_equal(sum(exported, 0), sum(p, 0));
 	assert_int_equal(sum(exported, 1), sum(p, 1));
 	for (size_t i = 0; i < exported->nr_samples; i++) {
@@ -216,7 +222,7 @@ static void what_does_not_fit_is_refused(void **state)
 	add_many(17000, 2, 17000);
 	assert_int_equal(export(), -EFBIG);
 	assert_non_null(strstr(err.text, "even without callers"));
-	assert_null(out.data);
+	assert_int_equal(out.len, 0);
 }
 
 int main(void)
