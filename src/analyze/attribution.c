@@ -65,6 +65,7 @@ enum file_tag {
 	FILE_KNOWN = 1 << 0, /* FILE_LIBRARY is valid */
 	FILE_LIBRARY = 1 << 1, /* source_is_library() */
 	FILE_JIT = 1 << 2, /* has lines compiled in memory */
+	FILE_MINE = 1 << 3, /* a line of it is in code outside libraries */
 };
 
 /* Flags of a line. */
@@ -96,7 +97,8 @@ static void fill_code(const struct work *w, struct mapping_code *code,
 {
 	code->kind = code_kind_of(filename);
 	code->object = object_name(filename, w->p->pool);
-	code->is_system = object_is_system(filename);
+	/* Modules of a Python package are in the folders of its sources. */
+	code->is_system = object_is_system(filename) || source_is_library(filename);
 	code->may_charge = (code->kind != CODE_KERNEL || w->options.kernel) &&
 			   (code->kind != CODE_INTERPRETER || w->options.runtime);
 	code->charges_last = code->kind == CODE_C_RUNTIME && !w->options.runtime;
@@ -127,6 +129,8 @@ static int fill_line(struct work *w, const struct mapping_code *code,
 	if (site->line == PROFILE_NONE)
 		return -ENOMEM;
 	site->is_mine = !code->is_system && !file_is_library(w, site->file);
+	if (site->is_mine)
+		w->files.items[site->file].tag |= FILE_MINE;
 	if (site->function == PROFILE_NONE)
 		return 0;
 	site->at = tally_number(&w->sites_at, site->line, site->function);
@@ -851,6 +855,7 @@ static int files_build(struct work *w, struct attribution *a)
 			.path = tally_string(item->a),
 			.self = item->self,
 			.total = item->total,
+			.is_library = !(item->tag & FILE_MINE),
 			.source = {.from = "", .note = ""},
 		};
 	}

@@ -84,12 +84,15 @@ struct attribution_source {
 	char **lines;
 	size_t nr_lines;
 	bool is_withheld; /* not searched, because an untrusted profile names it */
+	bool is_absent; /* not in the profile, and there is no such file here */
 };
 
 struct attribution_file {
 	const char *path; /* as in the debug info */
 	/* "c", "c++", "rust", "go", "python", "numba", "javascript", ... by suffix; "" */
 	const char *language;
+	/* Its lines are all in library code: of the system, of packages, of a language. */
+	bool is_library;
 	struct weight self, total;
 	struct attribution_line *lines; /* by line number */
 	size_t nr_lines;

@@ -60,6 +60,8 @@ struct filtered {
 	struct weight all, left; /* samples before and after */
 	struct filter_match *matches; /* by kind, in the order given */
 	size_t nr_matches;
+	const struct frame_filter *frames; /* frame_filter.h; NULL: none */
+	size_t nr_frames;
 };
 
 /**

@@ -569,6 +569,7 @@ static int attach_from_disk(struct attacher *t, const char *path,
 		if (r != -ENOENT && r != -ENOTDIR)
 			why = r;
 	}
+	source->is_absent = why == -ENOENT;
 	looked = nr == 2 ? strpool_print(t->p->pool, "%s and %s", candidates[0],
 					 candidates[1])
 			 : candidates[0];

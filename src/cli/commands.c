@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "cli/export_profile.h"
 #include "cli/fetch_debuginfo.h"
+#include "cli/pager.h"
 #include "cli/show.h"
 #include "doctor/doctor.h"
 #include "profile/pprof.h"
@@ -35,6 +36,7 @@ static int show_run(const struct recorder *r, const struct options *o, struct er
 	struct profile *p = recorder_profile(r);
 	struct launch_user user;
 	struct creds creds;
+	struct pager pager;
 	int rc;
 
 	if (!p->extra.losses.counted) {
@@ -50,11 +52,16 @@ static int show_run(const struct recorder *r, const struct options *o, struct er
 	}
 	/* Read sources that were not stored as the calling user, not as root. */
 	launch_user_find(&user);
-	if (user.is_other && creds_become(&creds, user.uid, user.gid))
-		return error_set(err, -EPERM, "cannot read sources as %s", user.name);
-	rc = show_profile(&o->viewing, p, o->sampling.output, false, stdout, err);
-	if (user.is_other)
-		creds_restore(&creds);
+	pager_open(&pager, !o->viewing.no_pager);
+	if (user.is_other && creds_become(&creds, user.uid, user.gid)) {
+		rc = error_set(err, -EPERM, "cannot read sources as %s", user.name);
+	} else {
+		rc = show_profile(&o->viewing, p, o->sampling.output, false, pager.out,
+				  err);
+		if (user.is_other)
+			creds_restore(&creds);
+	}
+	pager_close(&pager);
 	return rc;
 }
 
@@ -207,6 +214,7 @@ int command_view(const struct options *options, struct error *err)
 	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(POOL_MAX_BYTES);
 	_cleanup_(profile_freep) struct profile *p = NULL;
 	struct profile_reading reading;
+	struct pager pager;
 	int rc;
 
 	if (!pool)
@@ -215,7 +223,10 @@ int command_view(const struct options *options, struct error *err)
 	if (rc)
 		return rc;
 	fetch_debug_info(p);
-	return show_as_writer(v, p, &reading, stdout, err);
+	pager_open(&pager, !v->no_pager && !strcmp(v->format, "text"));
+	rc = show_as_writer(v, p, &reading, pager.out, err);
+	pager_close(&pager);
+	return rc;
 }
 
 static int export_listing(const struct options *o, struct profile *p,
@@ -247,6 +258,5 @@ int command_export(const struct options *options, struct error *err)
 	fetch_debug_info(p);
 	return options->exporting.listing
 		       ? export_listing(options, p, &reading, err)
-		       : export_profile(&options->exporting, p, v->filters, v->nr_filters,
-					err);
+		       : export_profile(&options->exporting, v, p, err);
 }

@@ -60,8 +60,7 @@ static size_t nr_labels_of(const struct export_format *format)
 	return nr;
 }
 
-int export_profile(const struct exporting *e, struct profile *p,
-		   const struct profile_filter *filters, size_t nr_filters,
+int export_profile(const struct exporting *e, const struct viewing *v, struct profile *p,
 		   struct error *err)
 {
 	static const struct attribution_options as_annotate = {0};
@@ -76,11 +75,10 @@ int export_profile(const struct exporting *e, struct profile *p,
 		.stable_labels = !e->labels,
 	};
 	const char *note = NULL;
-	int rc = 0;
+	int rc;
 
 	say_missing_labels(e, p);
-	if (nr_filters)
-		rc = filter_profile(p, filters, nr_filters, &filtered, err);
+	rc = apply_filters(v, p, &filtered, err);
 	if (rc)
 		return rc;
 	phases = malloc(p->nr_samples + 1);

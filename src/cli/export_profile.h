@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-#include "analyze/filter.h"
 #include "base/error.h"
+#include "cli/show.h"
 #include "export/export.h"
 #include "profile/profile.h"
 #include "render/render.h"
@@ -28,11 +28,10 @@ struct exporting {
 int export_check_output(const struct exporting *e, const char *input, struct error *err);
 
 /**
- * Exports @p, which the filters change: they drop samples.
+ * Exports @p, which the filters of @v change.
  * Return: 0 or -errno.
  */
-int export_profile(const struct exporting *e, struct profile *p,
-		   const struct profile_filter *filters, size_t nr_filters,
+int export_profile(const struct exporting *e, const struct viewing *v, struct profile *p,
 		   struct error *err);
 
 #endif

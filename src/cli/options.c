@@ -546,6 +546,22 @@ static int parse_filter(struct options *o, const struct option_row *row, const c
 	return 0;
 }
 
+/* row->kind: enum frame_filter_kind */
+static int parse_frame_filter(struct options *o, const struct option_row *row,
+			      const char *arg, struct error *err)
+{
+	struct viewing *v = &o->viewing;
+
+	if (!*arg)
+		return refuse(row, arg, err);
+	if (vec_grow(&v->frame_filters, &v->cap_frame_filters, v->nr_frame_filters + 1,
+		     sizeof(*v->frame_filters), FILTER_MAX_FILTERS))
+		return refuse_more(row, FILTER_MAX_FILTERS, arg, err);
+	v->frame_filters[v->nr_frame_filters++] = (struct frame_filter){
+		.kind = (enum frame_filter_kind)row->kind, .regex = arg};
+	return frame_filter_check(arg, row->name, err);
+}
+
 /*
  * "annotate --asm dither": is the argument a profile or what to show? A profile is
  * gzipped or has a profile's file name; "./main" may be a program with a function main.
@@ -981,12 +997,25 @@ static const struct option_row option_rows[] = {
 	{"cgroup", 'G', "PATH", ON_FILTERED, parse_filter,
 	 .help = "only samples of this cgroup and those below it", "the path of a cgroup",
 	 .kind = FILTER_CGROUP},
+	{"focus", 0, "REGEX", ON_FILTERED, parse_frame_filter,
+	 .help = "only samples with a frame whose function, file or object matches; may "
+		 "be repeated, as the next two",
+	 "a regular expression", .kind = FRAME_FOCUS},
+	{"ignore", 0, "REGEX", ON_FILTERED, parse_frame_filter,
+	 .help = "no samples with such a frame", "a regular expression",
+	 .kind = FRAME_IGNORE},
+	{"hide", 0, "REGEX", ON_FILTERED, parse_frame_filter,
+	 .help = "take such frames out of the stacks: their self becomes their callers'",
+	 "a regular expression", .kind = FRAME_HIDE},
 	{"types", 0, NULL, ON_VIEW, parse_flag,
 	 .help = "tell specialisations of a function apart, by their types",
 	 MEMBER(viewing.show_types)},
 	{"color", 0, "WHEN", ON_LISTING, parse_word,
 	 .help = "auto (default), always or never", "auto, always or never",
 	 MEMBER(viewing.colour), .words = colour_words, .max = COLOUR_NEVER},
+	{"no-pager", 0, NULL, ON_LISTING, parse_flag,
+	 .help = "print to a terminal at once, not through $PAGER or less",
+	 MEMBER(viewing.no_pager)},
 	{"verbose", 'v', NULL, ON_ALL, parse_verbose,
 	 .help = "say what is done; -vv: every path that is tried"},
 	{"help", 'h', NULL, ON_ALL, parse_help, .help = "print this help"},
@@ -1233,6 +1262,7 @@ void options_deinit(struct options *o)
 		free((char *)o->viewing.source_paths[i].old_prefix);
 	free(o->viewing.source_paths);
 	free(o->viewing.filters);
+	free(o->viewing.frame_filters);
 	free(o->exporting.labels);
 	free(o->exporting.labels_text);
 	free(o->sampling.target.pids);

@@ -104,6 +104,22 @@ const struct render_format *viewing_format(const struct viewing *v)
 	return render_format_find(v->is_report ? "report" : "annotate", v->format);
 }
 
+int apply_filters(const struct viewing *v, struct profile *p, struct filtered **ret,
+		  struct error *err)
+{
+	_cleanup_(filtered_freep) struct filtered *filtered = NULL;
+	int rc = 0;
+
+	if (v->nr_filters)
+		rc = filter_profile(p, v->filters, v->nr_filters, &filtered, err);
+	if (!rc && v->nr_frame_filters)
+		rc = frame_filter_profile(p, v->frame_filters, v->nr_frame_filters,
+					  &filtered, err);
+	if (!rc)
+		*ret = take_ptr(filtered);
+	return rc;
+}
+
 int show_profile(const struct viewing *v, struct profile *p, const char *file_name,
 		 bool is_strangers, FILE *out, struct error *err)
 {
@@ -127,10 +143,8 @@ int show_profile(const struct viewing *v, struct profile *p, const char *file_na
 					     .is_strangers = is_strangers};
 	struct phases phases;
 	size_t nr_withheld = 0;
-	int rc = 0;
+	int rc = apply_filters(v, p, &filtered, err);
 
-	if (v->nr_filters)
-		rc = filter_profile(p, v->filters, v->nr_filters, &filtered, err);
 	if (rc)
 		return rc;
 	in.filtered = filtered;

@@ -10,6 +10,7 @@
 #include "analyze/attribution.h"
 #include "analyze/call_tree.h"
 #include "analyze/filter.h"
+#include "analyze/frame_filter.h"
 #include "analyze/groups.h"
 #include "analyze/source.h"
 #include "base/error.h"
@@ -44,11 +45,21 @@ struct viewing {
 	enum group_by group_by; /* report: groups instead of functions */
 	struct profile_filter *filters; /* heap: select samples */
 	size_t nr_filters, cap_filters;
+	struct frame_filter *frame_filters; /* heap: same */
+	size_t nr_frame_filters, cap_frame_filters;
 	enum colour_mode colour;
+	bool no_pager;
 };
 
 /** Returns the requested format; NULL for a command that shows no profile. */
 const struct render_format *viewing_format(const struct viewing *v);
+
+/**
+ * Applies the filters to @p. Return: 0 with *@ret (NULL: there are none), or -errno with
+ * a message.
+ */
+int apply_filters(const struct viewing *v, struct profile *p, struct filtered **ret,
+		  struct error *err);
 
 /**
  * Renders @p to @out according to @v (run shows annotate's listing). Modifies @p:

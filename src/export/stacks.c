@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 
-struct builder {
+struct stacks_builder {
 	struct export_stacks *to;
 	const struct profile *from; /* line stacks */
 	struct hashmap frame_index;
@@ -18,7 +18,7 @@ struct builder {
 	struct tally numbered; /* by (number in functions, object): frames' functions */
 };
 
-static void builder_deinit(struct builder *b)
+static void builder_deinit(struct stacks_builder *b)
 {
 	export_stacks_free(b->to);
 	hashmap_deinit(&b->frame_index);
@@ -27,7 +27,7 @@ static void builder_deinit(struct builder *b)
 }
 
 /* Returns the number by (name, file, object); PROFILE_NONE: out of memory. */
-static uint32_t number_function(struct builder *b, const struct export_frame *f)
+static uint32_t number_function(struct stacks_builder *b, const struct export_frame *f)
 {
 	uint32_t function =
 		tally_number(&b->functions, tally_key(f->name), tally_key(f->file));
@@ -46,7 +46,7 @@ static bool is_frame(uint32_t item, const void *key, const void *ctx)
 	       a->is_inlined == b->is_inlined;
 }
 
-static int push_frame(struct builder *b, struct export_frame *f)
+static int push_frame(struct stacks_builder *b, struct export_frame *f)
 {
 	struct export_stacks *to = b->to;
 	uint64_t hash;
@@ -73,7 +73,7 @@ static int push_frame(struct builder *b, struct export_frame *f)
 }
 
 /* Adds the frames of a location: the function itself, then what is inlined into it. */
-static int push_location(struct builder *b, const struct profile_location *l)
+static int push_location(struct stacks_builder *b, const struct profile_location *l)
 {
 	const struct profile *p = b->from;
 	const char *mapping =
@@ -118,7 +118,7 @@ static const char *label_of(const struct profile *p, const struct profile_sample
 	return strpool_add(p->pool, "");
 }
 
-static int add_stack(struct builder *b, const struct export_input *in,
+static int add_stack(struct stacks_builder *b, const struct export_input *in,
 		     const struct profile_sample *s, struct weight weight)
 {
 	struct export_stacks *to = b->to;
@@ -143,7 +143,7 @@ static int add_stack(struct builder *b, const struct export_input *in,
 	return 0;
 }
 
-static int build(struct builder *b, const struct export_input *in)
+static int build(struct stacks_builder *b, const struct export_input *in)
 {
 	struct weigher weigher = weigher_of(b->from);
 	struct export_stacks *to = b->to = calloc(1, sizeof(*to));
@@ -179,7 +179,7 @@ int export_stacks_new(const struct export_input *in, struct export_stacks **ret,
 		.phases = in->phases,
 	};
 	_cleanup_(profile_freep) struct profile *p = NULL;
-	_cleanup_(builder_deinit) struct builder b = {0};
+	_cleanup_(builder_deinit) struct stacks_builder b = {0};
 	int r = line_stacks_new(in->profile, in->attribution, &labels, &p);
 
 	b.from = p;

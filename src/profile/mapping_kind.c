@@ -203,10 +203,12 @@ bool source_is_library(const char *path)
 		"<", /* <frozen importlib._bootstrap>, <built-in>, <string> */
 		"node:", /* Node's own modules */
 	};
-	static const char *const parts[] = {
-		"/site-packages/", "/dist-packages/",      "/node_modules/",
-		"/.cargo/",        "/.rustup/toolchains/", "/pkg/mod/",
-	};
+	static const char *const parts[] =
+		{
+			"/site-packages/", "/dist-packages/",      "/node_modules/",
+			"/.cargo/",        "/.rustup/toolchains/", "/pkg/mod/",
+			"/lineburn_hook/", /* our own, in a Python that Numba runs in */
+		};
 
 	/* Code that the user typed: not a library. */
 	static const char *const typed[] = {"<ipython-input-", "<stdin>"};

@@ -58,7 +58,7 @@ bool object_is_system(const char *filename);
 /**
  * Does a source file belong to a library rather than to the user's own program? That
  * is: system headers, site-packages, the standard library of Python, Go, Rust, Node,
- * downloaded dependencies. False for "".
+ * downloaded dependencies, our hook for Numba. False for "".
  */
 bool source_is_library(const char *path);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Hot lines within their source, hottest file first:
+ * The hottest lines of all files, then the lines within their source: the user's own
+ * files first, then libraries, each from the hottest on:
  *
  * /home/me/dither.c   self 61.2 %, total 98.3 %
  *  self %  total %  line
@@ -13,18 +14,23 @@
  */
 #include "render/render.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "render/asm.h"
 #include "render/figure.h"
+#include "render/hot_lines.h"
 #include "render/hunk.h"
 #include "render/listing.h"
 #include "render/text.h"
 
 #define MAX_FALLBACK_FUNCTIONS 20
 #define MIN_CALLEE             12 /* columns of a callee's name */
-#define MANY_FILES             3 /* print a table of contents from this number on */
+/* A library's file is listed in full from this multiple of --min-percent on. */
+#define LIBRARY_SHARES 4
 
 /* Columns left of the source text: "%7s  %7s  %*u  ". */
 static size_t source_column(const struct listing *l)
@@ -173,11 +179,20 @@ static void print_lead(const struct listing *l, const struct hunk *hunk, uint64_
 		print_gap(l, "");
 }
 
+/* Of a library among the user's own files, only lines with self are hot. */
+static struct hunks hunks_in(const struct listing *l, const struct attribution_file *f)
+{
+	struct hunks hunks = hunks_of(l->in->attribution, f, l->opts);
+
+	hunks.by_self = f->is_library && l->shows_own && !l->opts->file_filter;
+	return hunks;
+}
+
 /* Returns the number of printed lines with samples; adds their self to @printed. */
 static size_t print_hunks(const struct listing *l, const struct attribution_file *f,
 			  struct weight *printed)
 {
-	struct hunks hunks = hunks_of(l->in->attribution, f, l->opts);
+	struct hunks hunks = hunks_in(l, f);
 	struct hunk hunk;
 	const char *function = "";
 	uint64_t above = 0;
@@ -251,22 +266,55 @@ static void print_file(struct listing *l, const struct attribution_file *f)
 		    100 * l->opts->min_share);
 }
 
-static bool is_wanted(const struct listing *l, const struct attribution_file *f)
+/* Where a file is listed. */
+enum file_place {
+	PLACE_NOWHERE, /* too cold */
+	PLACE_ROW, /* in the table of other files */
+	PLACE_SECTION, /* with its source */
+};
+
+/*
+ * The user's own files have their source listed. A library's file is listed only if it
+ * is hot itself: what it calls is hot in many files of a large library.
+ */
+static enum file_place place_of(const struct listing *l, const struct attribution_file *f)
 {
+	double self = listing_share(l, &f->self);
+
 	if (l->opts->file_filter)
 		return render_has_file(l->opts, f->path) &&
-		       (listing_share(l, &f->total) > 0 ||
-			listing_share(l, &f->self) > 0);
-	return listing_shows(l, &f->total) || listing_shows(l, &f->self);
+				       (self > 0 || listing_share(l, &f->total) > 0)
+			       ? PLACE_SECTION
+			       : PLACE_NOWHERE;
+	if (!listing_shows(l, &f->self) &&
+	    (!listing_shows(l, &f->total) || (f->is_library && l->shows_own)))
+		return PLACE_NOWHERE;
+	if (!f->nr_lines)
+		return PLACE_NOWHERE;
+	if (!f->source.found ||
+	    (f->is_library && l->shows_own && self < LIBRARY_SHARES * l->opts->min_share))
+		return PLACE_ROW;
+	return PLACE_SECTION;
 }
 
-static size_t count_wanted(const struct listing *l)
+/* Does a file of the user's own program have a section? */
+static bool shows_own(const struct listing *l)
+{
+	const struct attribution *a = l->in->attribution;
+
+	for (size_t i = 0; i < a->nr_files; i++)
+		if (!a->files[i].is_library && place_of(l, &a->files[i]) == PLACE_SECTION)
+			return true;
+	return false;
+}
+
+static size_t count_at(const struct listing *l, enum file_place place)
 {
 	const struct attribution *a = l->in->attribution;
 	size_t nr = 0;
 
 	for (size_t i = 0; i < a->nr_files; i++)
-		nr += is_wanted(l, &a->files[i]);
+		nr += place_of(l, &a->files[i]) == place;
 	return nr;
 }
 
@@ -277,11 +325,11 @@ static bool marks_lines(const struct listing *l)
 
 	for (size_t i = 0; i < a->nr_files; i++) {
 		const struct attribution_file *f = &a->files[i];
-		struct hunks hunks = hunks_of(a, f, l->opts);
+		struct hunks hunks = hunks_in(l, f);
 		struct hunk hunk;
 		struct hunk_row row;
 
-		if (!is_wanted(l, f))
+		if (place_of(l, f) != PLACE_SECTION)
 			continue;
 		while (hunks_next(&hunks, &hunk))
 			while (hunk_next_row(&hunk, &row))
@@ -291,23 +339,68 @@ static bool marks_lines(const struct listing *l)
 	return false;
 }
 
-static void print_contents(const struct listing *l)
+/* ---- files without a section ---- */
+
+static const struct attribution_line *hottest_line(const struct attribution_file *f)
+{
+	const struct attribution_line *best = &f->lines[0];
+
+	for (size_t i = 1; i < f->nr_lines; i++)
+		if (weight_compare(f->lines[i].self, best->self) < 0)
+			best = &f->lines[i];
+	return best;
+}
+
+static void print_other_file(const struct listing *l, const struct attribution_file *f)
+{
+	const struct attribution_source *source = &f->source;
+	const struct attribution_line *hottest = hottest_line(f);
+	bool is_special = *source->note && !source->found && !source->is_absent &&
+			  !source->is_withheld && f->path[0] != '<';
+	const char *text = is_special ? source->note : hottest->function;
+	size_t room = listing_room(l, 18), width = text_columns(text, 40) + 2;
+	char where[4400];
+
+	snprintf(where, sizeof(where), "%s:%" PRIu32, f->path, hottest->line);
+	fprintf(l->out, "%7s  %7s  ", figure_percent(listing_share(l, &f->self)).text,
+		figure_percent(listing_share(l, &f->total)).text);
+	width = room && width + 20 > room ? 0 : width;
+	text_cell_tail(l->out, where, room ? room - width : 0);
+	if (width) {
+		text_spaces(l->out, 2);
+		paint_cell(l, PAINT_NAME, text, width - 2);
+	}
+	fputc('\n', l->out);
+}
+
+/* Prints a row for each file that has no section, with its hottest line. */
+static void print_other_files(const struct listing *l)
 {
 	const struct attribution *a = l->in->attribution;
+	size_t nr_absent = 0, nr_colder = 0;
 
 	fputc('\n', l->out);
-	paint_print(l, PAINT_DIM, " self %%  total %%  file\n");
+	paint_print(l, PAINT_BOLD, "Other files:\n");
+	paint_print(l, PAINT_DIM, " self %%  total %%  hottest line\n");
 	for (size_t i = 0; i < a->nr_files; i++) {
-		const struct attribution_file *f = &a->files[i];
-
-		if (!is_wanted(l, f))
+		if (place_of(l, &a->files[i]) != PLACE_ROW)
 			continue;
-		fprintf(l->out, "%7s  %7s  ",
-			figure_percent(listing_share(l, &f->self)).text,
-			figure_percent(listing_share(l, &f->total)).text);
-		text_cell_tail(l->out, f->path, listing_room(l, 18));
-		fputc('\n', l->out);
+		print_other_file(l, &a->files[i]);
+		nr_absent += a->files[i].source.is_absent;
+		nr_colder += a->files[i].source.found;
 	}
+	paint_begin(l, PAINT_DIM);
+	if (nr_absent)
+		listing_sentence(l, 2, 2,
+				 "%s neither in the profile nor at %s; --source-path "
+				 "OLD=NEW tells where %s.",
+				 figure_count(nr_absent, "source is", "sources are").text,
+				 nr_absent == 1 ? "its path" : "their paths",
+				 nr_absent == 1 ? "it is" : "they are");
+	if (nr_colder)
+		listing_sentence(l, 2, 2,
+				 "--file SUFFIX shows the source of a library's file.");
+	paint_end(l, PAINT_DIM);
 }
 
 static void print_files(struct listing *l)
@@ -316,21 +409,23 @@ static void print_files(struct listing *l)
 	struct weight rest = {0};
 	size_t nr_rest = 0;
 
+	for (int library = 0; library < 2; library++)
+		for (size_t i = 0; i < a->nr_files; i++)
+			if (a->files[i].is_library == library &&
+			    place_of(l, &a->files[i]) == PLACE_SECTION)
+				print_file(l, &a->files[i]);
+	if (count_at(l, PLACE_ROW))
+		print_other_files(l);
 	for (size_t i = 0; i < a->nr_files; i++) {
-		const struct attribution_file *f = &a->files[i];
-
-		if (is_wanted(l, f)) {
-			print_file(l, f);
+		if (place_of(l, &a->files[i]) != PLACE_NOWHERE)
 			continue;
-		}
 		nr_rest++;
-		weight_add(&rest, f->self);
+		weight_add(&rest, a->files[i].self);
 	}
-	if (!nr_rest)
-		return;
-	paint_print(l, PAINT_DIM, "\n%s not shown, self %.1f %% together\n",
-		    figure_count(nr_rest, "more file", "more files").text,
-		    100 * listing_share(l, &rest));
+	if (nr_rest)
+		paint_print(l, PAINT_DIM, "\n%s not shown, self %.1f %% together\n",
+			    figure_count(nr_rest, "more file", "more files").text,
+			    100 * listing_share(l, &rest));
 }
 
 /* If there are no lines: prints why, a remedy, and the hottest functions instead. */
@@ -379,26 +474,25 @@ int render_annotate(const struct render_input *in, const struct render_options *
 {
 	const struct attribution *a = in->attribution;
 	struct listing l = {.in = in, .opts = opts, .out = out};
-	size_t nr_wanted;
+	_cleanup_free_ struct hot_line *lines = NULL;
+	size_t nr_lines;
 
 	if (in->machine_code)
 		return render_asm(in, opts, out);
-	for (size_t i = 0; i < a->nr_files; i++)
-		for (size_t j = 0; j < a->files[i].nr_lines; j++) {
-			const struct attribution_line *line = &a->files[i].lines[j];
-
-			listing_heat(&l, share_of(a, &line->self));
-			l.shows_kernel |= render_has_file(opts, a->files[i].path) &&
-					  has_kernel_callee(&l, line);
-		}
-	nr_wanted = count_wanted(&l);
+	lines = hot_lines_of(a, opts, &nr_lines);
+	if (!lines)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr_lines; i++)
+		l.shows_kernel |= has_kernel_callee(&l, lines[i].line);
+	if (nr_lines)
+		listing_heat(&l, share_of(a, &lines[0].line->self));
+	l.shows_own = shows_own(&l);
 
 	render_head(&l);
-	if (nr_wanted) {
-		legend_of_lines(&l, marks_lines(&l));
-		if (nr_wanted >= MANY_FILES)
-			print_contents(&l);
+	if (count_at(&l, PLACE_SECTION) || count_at(&l, PLACE_ROW)) {
+		hot_lines_print(&l, lines, nr_lines);
 		print_files(&l);
+		legend_of_lines(&l, marks_lines(&l));
 	} else if (a->nr_files) {
 		print_no_such_file(&l);
 	} else if (a->all.samples || a->all.cpu_ns) {

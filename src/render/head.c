@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The opening lines of every listing:
+ * The head of every listing, three lines at most:
  *
  * lineburn: 5012 samples at 999 Hz: CPU 5.02 s of 5.10 s wall on 2 CPUs; the rest is waiting
- *           94.1 % with a source line, 4.9 % function only, 1.0 % unknown; 5.0 % in the kernel
+ *           command: ./dither --fast in.png; file: lineburn.pb.gz
  *           import 31.2 %, Numba compilation 40.1 %, the program itself 28.7 %
- *           0 samples lost, 45 ticks missed (0.9 +-0.2 %)
- *           command: ./dither --fast in.png
+ *
+ * A filter takes the place of the second line, a caution that of the third; what they
+ * displace is among the last lines of the listing:
+ *
+ * Samples:
+ *   94.1 % with a source line, 4.9 % function only, 1.0 % unknown; 5.0 % in the kernel
+ *   0 samples lost, fewer than 12 ticks missed
  */
 #include "render/render.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+#include "analyze/frame_filter.h"
 #include "base/escape.h"
 #include "render/figure.h"
 #include "render/groups.h"
@@ -24,8 +30,19 @@
 /* suggest --skip-compile if the program itself has a smaller share */
 #define WORTH_SKIPPING 0.8
 
-/* Prints one sentence below the first line. */
-#define SAY(l, ...) listing_sentence(l, TITLE_COLUMN, TITLE_COLUMN, __VA_ARGS__)
+/* Prints one sentence below the first line; at the end of the listing. */
+#define SAY(l, ...)    listing_sentence(l, TITLE_COLUMN, TITLE_COLUMN, __VA_ARGS__)
+#define FOOT(l, ...)   listing_sentence(l, 2, 4, __VA_ARGS__)
+#define SENTENCE_BYTES 2600
+
+static void say_if(const struct listing *l, unsigned int first, unsigned int next,
+		   const char *sentence)
+{
+	if (*sentence)
+		listing_sentence(l, first, next, "%s", sentence);
+}
+#define SAY_IF(l, sentence)  say_if(l, TITLE_COLUMN, TITLE_COLUMN, sentence)
+#define FOOT_IF(l, sentence) say_if(l, 2, 4, sentence)
 
 static struct weight phases_sum(const struct phases *phases)
 {
@@ -138,7 +155,7 @@ static void say_matches(char *words, const struct filtered *n, bool exclude,
 	}
 }
 
-static void print_filters(const struct listing *l)
+static void describe_filters(char *buf, const struct listing *l)
 {
 	const struct filtered *n = l->in->filtered;
 	char words[FILTERS_BYTES] = "";
@@ -149,10 +166,14 @@ static void print_filters(const struct listing *l)
 	share = figure_percent(weight_share(&n->left, &n->all));
 	say_matches(words, n, false, "only ", " and ");
 	say_matches(words, n, true, *words ? ", without " : "without ", " and ");
-	SAY(l, "%s: %s %% of %s", words, *share.text ? share.text : "0.0",
-	    counts_samples(l->in->attribution)
-		    ? figure_count(n->all.samples, "sample", "samples").text
-		    : "the profile");
+	for (size_t i = 0; i < n->nr_frames; i++)
+		text_append(words, FILTERS_BYTES, "%s%s \"%.250s\"", *words ? ", " : "",
+			    frame_filter_names[n->frames[i].kind], n->frames[i].regex);
+	text_append(buf, SENTENCE_BYTES, "%s: %s %% of %s", words,
+		    *share.text ? share.text : "0.0",
+		    counts_samples(l->in->attribution)
+			    ? figure_count(n->all.samples, "sample", "samples").text
+			    : "the profile");
 }
 
 static void print_first_line(const struct listing *l, const struct summary *s)
@@ -183,7 +204,8 @@ static void print_first_line(const struct listing *l, const struct summary *s)
 }
 
 /*
- * Writes ", 45 ticks missed (0.9 +-0.2 %)". Fewer than the error cannot be known.
+ * Writes ", fewer than 12 ticks missed". A number above the error has a sentence of its
+ * own among the losses.
  */
 static void describe_missed(char *buf, size_t size, const struct attribution *a,
 			    const struct profile_losses *l)
@@ -192,53 +214,37 @@ static void describe_missed(char *buf, size_t size, const struct attribution *a,
 	const char *one = is_clock ? "tick" : "event";
 	const char *many = is_clock ? "ticks" : "events";
 
-	buf[0] = '\0';
-	if (!l->due)
+	if (!l->due || l->missed)
 		return;
-	if (l->missed || !l->due_error)
-		snprintf(buf, size, ", %s missed (%.1f %s%%)",
-			 figure_count(l->missed, one, many).text,
-			 100 * (double)l->missed / (double)l->due,
-			 figure_due_error(l).text);
-	else
+	if (l->due_error)
 		snprintf(buf, size, ", fewer than %s missed",
 			 figure_count(l->due_error + 1, one, many).text);
+	else
+		snprintf(buf, size, ", no %s missed", one);
 }
 
-/* "94.1 % with a source line, ..." and "0 samples lost, 45 ticks missed (0.9 +-0.2 %)" */
+/* "94.1 % with a source line, ...; 0 samples lost, fewer than 3 ticks missed" */
 static void print_shares(const struct listing *l, const struct summary *s)
 {
 	const struct attribution *a = l->in->attribution;
-	const struct profile_losses *losses = &l->in->profile->extra.losses;
-	char overlap[160] = "", missed[96];
+	const struct profile_extra *extra = &l->in->profile->extra;
+	char kernel[64] = "", missed[96] = "";
 
-	describe_missed(missed, sizeof(missed), a, losses);
 	if (a->kernel.samples)
-		snprintf(overlap, sizeof(overlap), "; %.1f %% in the kernel",
+		snprintf(kernel, sizeof(kernel), "; %.1f %% in the kernel",
 			 100 * share_of(a, &a->kernel));
-	if (a->incomplete_stacks.samples)
-		snprintf(overlap + strlen(overlap), sizeof(overlap) - strlen(overlap),
-			 "%s %.1f %% with an incomplete stack",
-			 a->kernel.samples ? "," : ";",
-			 100 * share_of(a, &a->incomplete_stacks));
-	if (a->guessed_stacks.samples)
-		snprintf(overlap + strlen(overlap), sizeof(overlap) - strlen(overlap),
-			 "%s %.1f %% with guessed callers", *overlap ? "," : ";",
-			 100 * share_of(a, &a->guessed_stacks));
-	SAY(l,
-	    "%.1f %% with a source line, %.1f %% function only, %.1f %% "
-	    "unknown%s",
-	    100 * share_of(a, &a->with_line), 100 * share_of(a, &a->function_only),
-	    100 * share_of(a, &a->unknown), overlap);
-	if (!l->in->profile->extra.present)
-		SAY(l, "losses are not known");
-	else
-		SAY(l, "%s lost%s%s", figure_count(s->lost, "sample", "samples").text,
-		    missed, l->in->filtered ? ", in the whole recording" : "");
+	FOOT(l, "%.1f %% with a source line, %.1f %% function only, %.1f %% unknown%s",
+	     100 * share_of(a, &a->with_line), 100 * share_of(a, &a->function_only),
+	     100 * share_of(a, &a->unknown), kernel);
+	if (!extra->present)
+		return;
+	describe_missed(missed, sizeof(missed), a, &extra->losses);
+	FOOT(l, "%s lost%s%s", figure_count(s->lost, "sample", "samples").text, missed,
+	     l->in->filtered ? ", in the whole recording" : "");
 }
 
-/* "import 31.2 %, Numba compilation 40.1 %": describes the phases with samples. */
-static void describe_phases(char *buf, size_t size, const struct phases *phases)
+/* "import 31.2 %, Numba compilation 40.1 %": lists the phases with samples. */
+static void list_phases(char *buf, size_t size, const struct phases *phases)
 {
 	static const char *const words[] = {
 		[PHASE_IMPORT] = "import",
@@ -255,8 +261,8 @@ static void describe_phases(char *buf, size_t size, const struct phases *phases)
 	}
 }
 
-/* Prints the time that a Python program needs before its own work. */
-static void print_phases(const struct listing *l)
+/* Describes the time that a Python program needs before its own work. */
+static void describe_phases(char *buf, const struct listing *l)
 {
 	const struct phases *phases = l->in->phases;
 	const char *target = l->in->profile->extra.target;
@@ -266,35 +272,45 @@ static void print_phases(const struct listing *l)
 
 	if (!phases || (!phases_are_split(phases) && !phases->left_out))
 		return;
-	describe_phases(spent, sizeof(spent), phases);
+	list_phases(spent, sizeof(spent), phases);
 	rest = phase_share(phases, PHASE_REST);
 	if (phases->left_out)
-		SAY(l, "left out: %s",
-		    *spent ? spent : "nothing: no import, no compilation by Numba");
+		text_append(buf, SENTENCE_BYTES, "left out: %s",
+			    *spent ? spent
+				   : "nothing: no import, no compilation by Numba");
 	else
-		SAY(l, "%s, %s %.1f %%%s", spent,
-		    is_machine ? "everything else" : "the program itself", 100 * rest,
-		    rest < WORTH_SKIPPING ? "; --skip-compile shows that alone" : "");
+		text_append(
+			buf, SENTENCE_BYTES, "%s, %s %.1f %%%s", spent,
+			is_machine ? "everything else" : "the program itself", 100 * rest,
+			rest < WORTH_SKIPPING ? "; --skip-compile shows that alone" : "");
 }
 
-/* Prints the command or the requested target, and the profile's file. */
-static void print_origin(const struct listing *l)
+/*
+ * Describes the command or the requested target, and the profile's file. Cuts a command
+ * that does not fit a line of the terminal.
+ */
+static void describe_origin(char *buf, const struct listing *l)
 {
 	const struct profile_extra *extra = &l->in->profile->extra;
-	char buf[2048] = "";
-	bool has_room = true;
+	char command[2048] = "", file[512] = "";
+	size_t room = sizeof(command), width = l->opts->width;
+	bool fits = true;
 
-	for (const char **arg = extra->command; arg && *arg && has_room; arg++) {
+	if (l->in->file_name)
+		snprintf(file, sizeof(file), "file: %s", l->in->file_name);
+	if (width > TITLE_COLUMN + strlen(file) + 40)
+		room = width - TITLE_COLUMN - strlen("command:...; ") - strlen(file);
+	for (const char **arg = extra->command; arg && *arg && fits; arg++) {
 		bool quote = !**arg || strpbrk(*arg, " '\"$;&|<>*?");
 
-		has_room = text_append(buf, sizeof(buf), quote ? " '%s'" : " %s", *arg);
+		fits = text_append(command, room, quote ? " '%s'" : " %s", *arg);
 	}
-	if (*buf)
-		SAY(l, "command:%s", buf);
+	if (*command)
+		text_append(buf, SENTENCE_BYTES, "command:%s%s", command,
+			    fits ? "" : "...");
 	else if (extra->target && *extra->target)
-		SAY(l, "recorded: %s", extra->target);
-	if (l->in->file_name)
-		SAY(l, "file: %s", l->in->file_name);
+		text_append(buf, SENTENCE_BYTES, "recorded: %s", extra->target);
+	text_append(buf, SENTENCE_BYTES, "%s%s", *buf && *file ? "; " : "", file);
 }
 
 static const struct attribution_line *hottest_line(const struct attribution *a)
@@ -311,27 +327,67 @@ static const struct attribution_line *hottest_line(const struct attribution *a)
 	return best && best->self.samples ? best : NULL;
 }
 
-static void warn_of_few_samples(const struct listing *l)
+/* Is so much missing that the figures may mislead? */
+#define MANY_LOST   0.01 /* of the samples */
+#define MANY_MISSED 0.05 /* of the ticks */
+
+static void describe_few_samples(char *buf, const struct attribution *a)
 {
-	const struct attribution *a = l->in->attribution;
 	const struct attribution_line *hottest = hottest_line(a);
 	const char *remedy = "Record for longer, or with a higher -F.";
 
-	paint_begin(l, PAINT_WARNING);
 	if (hottest)
-		SAY(l,
-		    "Only %s, so shares are rough: the %.1f %% of the hottest "
-		    "line may in truth be anything from %.0f %% to %.0f %%. %s",
-		    figure_count(a->all.samples, "sample", "samples").text,
-		    100 * share_of(a, &hottest->self), 100 * hottest->ci95_low,
-		    100 * hottest->ci95_high, remedy);
+		text_append(buf, SENTENCE_BYTES,
+			    "Only %s, so shares are rough: the %.1f %% of the hottest "
+			    "line may in truth be anything from %.0f %% to %.0f %%. %s",
+			    figure_count(a->all.samples, "sample", "samples").text,
+			    100 * share_of(a, &hottest->self), 100 * hottest->ci95_low,
+			    100 * hottest->ci95_high, remedy);
 	else
-		SAY(l, "Only %s, so shares are rough. %s",
-		    figure_count(a->all.samples, "sample", "samples").text, remedy);
-	paint_end(l, PAINT_WARNING);
+		text_append(buf, SENTENCE_BYTES, "Only %s, so shares are rough. %s",
+			    figure_count(a->all.samples, "sample", "samples").text,
+			    remedy);
 }
 
-static void say_no_samples(const struct listing *l, const struct summary *s)
+/* Describes why the figures may mislead. */
+static void describe_caution(char *buf, const struct listing *l, const struct summary *s)
+{
+	const struct attribution *a = l->in->attribution;
+	const struct profile_losses *losses = &l->in->profile->extra.losses;
+	double lost = (double)s->lost / (double)(s->lost + losses->counted + 1);
+	double missed = losses->due ? (double)losses->missed / (double)losses->due : 0;
+
+	if (counts_samples(a) && a->all.samples && a->all.samples < RENDER_FEW_SAMPLES)
+		describe_few_samples(buf, a);
+	else if (lost >= MANY_LOST || missed >= MANY_MISSED)
+		text_append(buf, SENTENCE_BYTES,
+			    "%.1f %% of the samples are lost, %.1f %% of the ticks never "
+			    "ran: see the end.",
+			    100 * lost, 100 * missed);
+}
+
+/* ---- the head and the foot ---- */
+
+/* Sentences that the head and the foot share; "": there is none. */
+struct sentences {
+	char filters[SENTENCE_BYTES], origin[SENTENCE_BYTES];
+	char phases[SENTENCE_BYTES], caution[SENTENCE_BYTES];
+	bool caution_first; /* the head has the caution, the foot the phases */
+};
+
+static void describe(struct sentences *ret, const struct listing *l,
+		     const struct summary *s)
+{
+	*ret = (struct sentences){.filters = ""};
+	describe_filters(ret->filters, l);
+	describe_origin(ret->origin, l);
+	describe_phases(ret->phases, l);
+	describe_caution(ret->caution, l, s);
+	ret->caution_first = *ret->caution && !is_left_out(l->in);
+}
+
+static void say_no_samples(const struct listing *l, const struct summary *s,
+			   struct sentences *text)
 {
 	bool left_out = is_left_out(l->in);
 
@@ -341,9 +397,9 @@ static void say_no_samples(const struct listing *l, const struct summary *s)
 			 s->wall_ns ? figure_time(s->wall_ns).text : "",
 			 left_out ? " except those left out" : "");
 	paint_end(l, PAINT_BOLD);
-	print_filters(l);
-	print_phases(l);
-	print_origin(l);
+	SAY_IF(l, text->filters);
+	SAY_IF(l, text->phases);
+	SAY_IF(l, text->origin);
 	if (left_out)
 		SAY(l, "Without --skip-compile they are listed.");
 	else
@@ -351,22 +407,46 @@ static void say_no_samples(const struct listing *l, const struct summary *s)
 		       "waiting is not sampled. Record for longer, or with a higher -F.");
 }
 
+static bool is_empty(const struct attribution *a)
+{
+	return !a->all.samples && !a->all.cpu_ns;
+}
+
 void render_head(const struct listing *l)
 {
-	const struct attribution *a = l->in->attribution;
 	struct summary s = summary_of(l->in->profile);
+	struct sentences text;
 
-	if (!a->all.samples && !a->all.cpu_ns) {
-		say_no_samples(l, &s);
+	describe(&text, l, &s);
+	if (is_empty(l->in->attribution)) {
+		say_no_samples(l, &s, &text);
 		return;
 	}
 	print_first_line(l, &s);
-	print_filters(l);
+	SAY_IF(l, *text.filters ? text.filters : text.origin);
+	if (!text.caution_first) {
+		SAY_IF(l, text.phases);
+		return;
+	}
+	paint_begin(l, PAINT_WARNING);
+	SAY_IF(l, text.caution);
+	paint_end(l, PAINT_WARNING);
+}
+
+void render_samples(const struct listing *l)
+{
+	struct summary s = summary_of(l->in->profile);
+	struct sentences text;
+
+	if (is_empty(l->in->attribution))
+		return;
+	describe(&text, l, &s);
+	fputc('\n', l->out);
+	paint_print(l, PAINT_BOLD, "Samples:\n");
 	print_shares(l, &s);
-	print_phases(l);
-	print_origin(l);
-	if (counts_samples(a) && a->all.samples && a->all.samples < RENDER_FEW_SAMPLES)
-		warn_of_few_samples(l);
+	if (*text.filters)
+		FOOT_IF(l, text.origin);
+	FOOT_IF(l, text.caution_first ? text.phases : text.caution);
 }
 
 /* ---- the legend ---- */
@@ -453,5 +533,4 @@ void legend_of_functions(const struct listing *l)
 			 "total: %s while the function is anywhere on the stack%s",
 			 counted_name(a), limits);
 	paint_end(l, PAINT_DIM);
-	fputc('\n', l->out);
 }

@@ -23,7 +23,7 @@ static bool is_hot(const struct hunks *h, const struct attribution_line *l)
 {
 	double self = share_of(h->attribution, &l->self);
 	double total = share_of(h->attribution, &l->total);
-	double share = self > total ? self : total;
+	double share = self > total || h->by_self ? self : total;
 
 	return share > 0 && share >= h->min_share;
 }

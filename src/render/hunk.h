@@ -17,6 +17,7 @@ struct hunks {
 	const struct attribution_file *file;
 	double min_share;
 	uint64_t context; /* 0 without source text */
+	bool by_self; /* a line is hot by its self alone; initially false */
 	size_t next_hot; /* index of the next line that may start a hunk */
 	size_t next_line; /* index of the first line after the last hunk's start */
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* annotate --json and report --json (docs/formats.md). */
 
+#include "analyze/frame_filter.h"
 #include "profile/profile.h"
 #include "render/asm.h"
 #include "render/figure.h"
@@ -143,6 +144,14 @@ static json_t *filtered_value(struct json_builder *b, const struct filtered *n)
 		json_set(b, filter, "value", json_text(m->filter.value));
 		json_set(b, filter, "exclude", json_boolean(m->filter.exclude));
 		json_set(b, filter, "matches", json_count(m->nr));
+		json_add(b, filters, filter);
+	}
+	for (size_t i = 0; i < n->nr_frames; i++) {
+		json_t *filter = json_object();
+
+		json_set(b, filter, "kind",
+			 json_string(frame_filter_names[n->frames[i].kind]));
+		json_set(b, filter, "value", json_text(n->frames[i].regex));
 		json_add(b, filters, filter);
 	}
 	json_set(b, object, "filters", filters);

@@ -50,11 +50,12 @@ static const char *const codes[] = {
 	[PAINT_BOLD] = "1",
 	[PAINT_NAME] = "38;5;67",
 	[PAINT_WARNING] = "38;5;172",
-	[PAINT_HEAT_1] = "38;5;101",
-	[PAINT_HEAT_2] = "38;5;136",
-	[PAINT_HEAT_3] = "38;5;172",
-	[PAINT_HEAT_4] = "1;38;5;202",
-	[PAINT_HEAT_5] = "1;38;5;196",
+	/* From blue to orange, which differ for every kind of colour blindness. */
+	[PAINT_HEAT_1] = "38;5;67",
+	[PAINT_HEAT_2] = "38;5;103",
+	[PAINT_HEAT_3] = "38;5;137",
+	[PAINT_HEAT_4] = "38;5;172",
+	[PAINT_HEAT_5] = "1;38;5;208",
 };
 _Static_assert(ARRAY_SIZE(codes) == NR_PAINTS, "one code per paint");
 

@@ -15,6 +15,7 @@ struct listing {
 	double hottest; /* the share that gets the hottest colour, 0..1 */
 	int digits; /* of line numbers or addresses */
 	bool shows_kernel; /* functions of the kernel are listed */
+	bool shows_own; /* a file of the user's own program has its source listed */
 };
 
 /** Returns the share of the whole profile, 0..1. */
@@ -45,7 +46,7 @@ enum paint {
 	PAINT_BOLD, /* paths, headings */
 	PAINT_NAME, /* functions outside source text */
 	PAINT_WARNING,
-	PAINT_HEAT_1, /* warm */
+	PAINT_HEAT_1,
 	PAINT_HEAT_2,
 	PAINT_HEAT_3,
 	PAINT_HEAT_4,
@@ -70,8 +71,14 @@ enum paint paint_heat(const struct listing *l, double share);
 
 /* ---- parts of listings ---- */
 
-/** Prints the opening lines: samples, CPU time of wall time, what is not visible. */
+/**
+ * Prints the head: what was sampled, where, and the caution or the phases, if any. Three
+ * lines, if the terminal is wide enough.
+ */
 void render_head(const struct listing *l);
+
+/** Prints how many samples have lines, losses, and what did not fit the head. */
+void render_samples(const struct listing *l);
 
 /**
  * Explains the columns of annotate: "self: CPU on the line itself ...; good to +-1.3

@@ -384,6 +384,7 @@ void render_misses(const struct listing *l)
 	struct summary s = summary_of(l->in->profile);
 	struct section section = {l, "Samples without a source line:", 0, 11, false};
 
+	render_samples(l);
 	for (size_t i = 0; i < a->nr_misses; i++)
 		print_miss(&section, a, &a->misses[i]);
 

@@ -197,10 +197,11 @@ int render_report(const struct render_input *in, const struct render_options *op
 	} else if (!is_empty && in->groups) {
 		groups_table(&l);
 	} else if (!is_empty) {
-		legend_of_functions(&l);
+		fputc('\n', out);
 		functions_table(&l, 0);
 		l.shows_kernel = functions_show_kernel(&l);
 		print_processes(&l);
+		legend_of_functions(&l);
 	}
 	render_misses(&l);
 	return render_finish(out);

@@ -520,7 +520,7 @@ def losses():
         if not profile.losses[counter]:
             raise AssertionError(f"{counter} is 0: {profile.losses}")
     said = subprocess.run([LB, "report", "losses.pb.gz"], check=True, stdout=subprocess.PIPE, text=True).stdout
-    if f"\n          {profile.losses['lost']} samples lost" not in said:
+    if f"\n  {profile.losses['lost']} samples lost" not in said:
         raise AssertionError("the report does not say how many samples are lost")
 
 

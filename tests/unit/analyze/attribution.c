@@ -462,6 +462,35 @@ static void charge_mine_skips_libraries(void **state)
 	attribution_free(a);
 }
 
+/* A file is the user's own if any of its code is outside libraries. */
+static void files_of_libraries_are_known(void **state)
+{
+	uint32_t package =
+		add_mapping(p, "/home/me/venv/lib/python3.11/site-packages/x/fast.so");
+	uint32_t mine = in_app(1, "push@/usr/include/c++/12/vector:50|grow@/home/a.cc:7");
+	uint32_t built =
+		add_location(p, package, 2, MISS_NONE, "dispatch@/io/x/dispatch.c:9");
+	uint32_t shared = add_location(p, package, 3, MISS_NONE, "grow@/home/b.h:3");
+	uint32_t shared_mine = in_app(4, "grow@/home/b.h:3");
+	struct attribution *a;
+
+	(void)state;
+	add_stack(p, 0, 4, mine);
+	add_stack(p, 0, 3, built);
+	add_stack(p, 0, 2, shared);
+	add_stack(p, 0, 1, shared_mine);
+	a = ATTRIBUTE(.charge = CHARGE_LINE);
+	assert_false(file_of(a, "/home/a.cc")->is_library);
+	assert_true(file_of(a, "/usr/include/c++/12/vector")->is_library);
+	assert_true(file_of(a, "/io/x/dispatch.c")->is_library);
+	assert_false(file_of(a, "/home/b.h")->is_library);
+	attribution_free(a);
+
+	a = ATTRIBUTE(.charge = CHARGE_MINE);
+	assert_int_equal(a->not_mine.samples, 5);
+	attribution_free(a);
+}
+
 static void charge_leaf_is_strict(void **state)
 {
 	uint32_t memcpy_ = add_location(p, libc, 2, MISS_NO_DEBUG_INFO, "memcpy");
@@ -1072,6 +1101,7 @@ int main(void)
 		TEST(what_begins_a_thread_takes_no_charge),
 		TEST(python_between_native_frames),
 		TEST(charge_mine_skips_libraries),
+		TEST(files_of_libraries_are_known),
 		TEST(charge_leaf_is_strict),
 		TEST(an_inlined_frame_without_line_is_a_callee),
 		TEST(misses_blame_the_innermost_user_frame),

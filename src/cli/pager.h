@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Shows a listing page by page, if it goes to a terminal. */
+#ifndef LB_CLI_PAGER_H
+#define LB_CLI_PAGER_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+struct pager {
+	FILE *out; /* where to write: the pager, or stdout */
+	pid_t pid; /* 0: there is none */
+};
+
+/**
+ * Starts $PAGER, or less(1), if @wanted and stdout is a terminal that can move its
+ * cursor. Under sudo it runs as the user who called. Without a pager *@ret is stdout.
+ * Ignores SIGPIPE, SIGINT and SIGQUIT from then on: the user ends the pager by its keys.
+ */
+void pager_open(struct pager *ret, bool wanted);
+
+/** Ends the output, and waits until the user has left the pager. */
+void pager_close(struct pager *p);
+
+#endif
