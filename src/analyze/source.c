@@ -100,35 +100,57 @@ struct collector {
 	size_t budget; /* bytes of text that still fit */
 };
 
-/* Returns the first line to store for a line with samples. */
-static uint32_t window_start(const struct attribution_line *line)
+static void mark(uint8_t *keep, uint32_t nr_lines, uint64_t first, uint64_t last)
 {
-	uint32_t start =
-		line->line > SOURCE_CONTEXT_LINES ? line->line - SOURCE_CONTEXT_LINES : 1;
-
-	if (!line->function_line || line->function_line >= start ||
-	    line->line - line->function_line > SOURCE_FUNCTION_LINES)
-		return start;
-	return line->function_line;
+	last = last < nr_lines ? last : nr_lines;
+	if (first <= last)
+		memset(keep + first, 1, last - first + 1);
 }
 
-/* Marks the lines to store of a file that is too large to store whole. */
+static uint64_t before(uint32_t line, uint32_t context)
+{
+	return line > context ? line - context : 1;
+}
+
+/* Marks the lines to store of the user's own file that is too large to store whole. */
+static void mark_own(const struct attribution_line *line, uint8_t *keep,
+		     uint32_t nr_lines)
+{
+	uint64_t first = before(line->line, SOURCE_CONTEXT_LINES);
+
+	if (line->function_line && line->function_line < first &&
+	    line->line - line->function_line <= SOURCE_FUNCTION_LINES)
+		first = line->function_line;
+	mark(keep, nr_lines, first, (uint64_t)line->line + SOURCE_CONTEXT_LINES);
+}
+
+/* A large library has samples in hundreds of files: of each, what a listing shows. */
+static void mark_library(const struct attribution_line *line, uint8_t *keep,
+			 uint32_t nr_lines)
+{
+	uint32_t context = weight_is_zero(&line->self) ? SOURCE_CALL_LINES
+						       : SOURCE_LIBRARY_LINES;
+
+	mark(keep, nr_lines, before(line->line, context), (uint64_t)line->line + context);
+	if (line->function_line && line->function_line < line->line)
+		mark(keep, nr_lines, line->function_line,
+		     (uint64_t)line->function_line + SOURCE_CALL_LINES);
+}
+
 static void mark_windows(const struct attribution_file *file, uint8_t *keep,
 			 uint32_t nr_lines)
 {
 	for (size_t i = 0; i < file->nr_lines; i++) {
 		const struct attribution_line *line = &file->lines[i];
-		uint64_t end = (uint64_t)line->line + SOURCE_CONTEXT_LINES;
-		uint32_t start;
 
 		if (line->line > nr_lines)
 			break;
 		if (line->no_code)
 			continue;
-		if (end > nr_lines)
-			end = nr_lines;
-		start = window_start(line);
-		memset(keep + start, 1, end - start + 1);
+		if (file->is_library)
+			mark_library(line, keep, nr_lines);
+		else
+			mark_own(line, keep, nr_lines);
 	}
 }
 
@@ -226,7 +248,7 @@ static int add_source(struct collector *c, const struct attribution_file *file,
 		.mtime_nanos = (int64_t)st->st_mtim.tv_sec * 1000000000 +
 			       st->st_mtim.tv_nsec,
 	};
-	bool whole = len <= SOURCE_WHOLE_BYTES && len <= c->budget;
+	bool whole = !file->is_library && len <= SOURCE_WHOLE_BYTES && len <= c->budget;
 	int r = keep_lines(file, text, len, whole, &source);
 
 	if (!r && (!source.nr_runs || kept_bytes(&source) > c->budget)) {
@@ -290,18 +312,23 @@ int source_collect(struct profile *p, const struct attribution *a,
 		   source_open_fn open_source, void *ctx)
 {
 	struct collector c = {.p = p, .budget = SOURCE_MAX_BYTES};
+	size_t nr_opened = 0;
 	int r = 0;
 
-	for (size_t i = 0; i < a->nr_files && i < SOURCE_MAX_FILES && !r; i++) {
-		const struct attribution_file *file = &a->files[i];
-		_cleanup_close_ int fd = -1;
+	/* The user's own files first: they have room even beside a large library. */
+	for (int library = 0; library < 2; library++)
+		for (size_t i = 0; i < a->nr_files && !r; i++) {
+			const struct attribution_file *file = &a->files[i];
+			_cleanup_close_ int fd = -1;
 
-		if (file->path[0] != '/')
-			continue;
-		fd = open_source(ctx, file->path);
-		if (fd >= 0)
-			r = collect_file(&c, file, fd);
-	}
+			if (file->path[0] != '/' || file->is_library != library ||
+			    nr_opened == SOURCE_MAX_FILES)
+				continue;
+			nr_opened++;
+			fd = open_source(ctx, file->path);
+			if (fd >= 0)
+				r = collect_file(&c, file, fd);
+		}
 	return r ? r : add_namesakes(p);
 }
 

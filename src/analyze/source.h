@@ -14,9 +14,12 @@
 
 #define SOURCE_MAX_BYTES      (4u << 20) /* of text in one profile */
 #define SOURCE_MAX_FILE_BYTES (32u << 20)
-#define SOURCE_WHOLE_BYTES    (64u << 10) /* files up to this size are stored whole */
+/* The user's own files up to this size are stored whole. */
+#define SOURCE_WHOLE_BYTES    (64u << 10)
 #define SOURCE_CONTEXT_LINES  20 /* else this many around each line with samples */
 #define SOURCE_FUNCTION_LINES 2000 /* most lines of one function, from its start */
+#define SOURCE_LIBRARY_LINES  5 /* of a library's file: around each line with self */
+#define SOURCE_CALL_LINES     2 /* around one with a total alone */
 #define SOURCE_MAX_FILES      4096 /* most files opened when recording */
 #define SOURCE_LINE_BYTES     500 /* longer lines end in "..." */
 
@@ -31,9 +34,10 @@
 typedef int (*source_open_fn)(void *ctx, const char *path);
 
 /**
- * Stores the text of @a's files, hottest first, in p->extra.sources: small files whole,
- * else a window around every line with samples, from the start of its function if
- * known. Skips a file that cannot be opened, is not text, is too large or does not fit,
+ * Stores the text of @a's files in p->extra.sources, the user's own first, then those of
+ * libraries, each from the hottest on. Own files are stored whole if they are small, else
+ * a window around every line with samples, from the start of its function if known. Of
+ * files of libraries it stores smaller windows. Skips a file that cannot be opened, is not text, is too large or does not fit,
  * and names that are not absolute paths. Leaves newer_than_binary false, because only
  * the caller knows the binary's age.
  *

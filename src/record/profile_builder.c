@@ -335,11 +335,15 @@ static uint32_t known_mapping(const struct profile_builder *f,
 		       : PROFILE_NONE;
 }
 
+/* The code of a function is stored if this part of the samples is in it. */
+#define MAX_CODE_PARTS 1000
+
 int profile_builder_add_code(struct profile_builder *f)
 {
 	size_t nr_all, nr = 0;
 	const struct resolved_code *all = symbolizer_codes(f->symbolizer, &nr_all);
 	_cleanup_free_ struct hot_code *codes = calloc(nr_all + 1, sizeof(*codes));
+	uint64_t all_count = 0;
 	int rc = 0;
 
 	if (!codes)
@@ -355,8 +359,12 @@ int profile_builder_add_code(struct profile_builder *f)
 	for (size_t i = 0; i < f->profile->nr_samples && nr; i++)
 		heat(f->profile, &f->profile->samples[i], codes, nr);
 	qsort(codes, nr, sizeof(*codes), by_heat);
+	for (size_t i = 0; i < nr; i++)
+		all_count += codes[i].count;
+	/* Listings show nothing of colder functions. */
 	for (size_t i = 0; i < nr && codes[i].count && rc != -ENOMEM; i++)
-		rc = add_code(f, &codes[i]);
+		if (codes[i].count >= all_count / MAX_CODE_PARTS)
+			rc = add_code(f, &codes[i]);
 	return rc == -ENOMEM ? rc : 0;
 }
 

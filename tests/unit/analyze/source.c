@@ -192,6 +192,31 @@ static void windows_of_a_large_file_are_kept(void **state)
 	assert_string_equal(source->lines[19999], "line 20000");
 }
 
+/* Of a library's file a profile has what a listing shows, even if the file is small. */
+static void windows_of_a_library_are_small(void **state)
+{
+	const struct attribution_source *source;
+	char folder[128];
+	const char *path;
+
+	(void)state;
+	snprintf(folder, sizeof(folder), "%s/site-packages", dir);
+	assert_int_equal(mkdir(folder, 0700), 0);
+	path = write_lines("site-packages/x.py", 300);
+	hit(path, 100, 50, 1);
+	assert_int_equal(collect(), 1);
+	attach_after_round_trip();
+	source = &a->files[0].source;
+	assert_int_equal(source->nr_lines, 105);
+	assert_null(source->lines[48]);
+	assert_string_equal(source->lines[49], "line 50");
+	assert_string_equal(source->lines[51], "line 52");
+	assert_null(source->lines[52]);
+	assert_null(source->lines[93]);
+	assert_string_equal(source->lines[94], "line 95");
+	assert_string_equal(source->lines[104], "line 105");
+}
+
 /* An empty line at the end of a run is not taken as missing. */
 static void empty_lines_at_the_edge_stay(void **state)
 {
@@ -520,6 +545,7 @@ int main(void)
 		TEST(a_small_file_is_kept_whole),
 		TEST(the_hash_is_sha256),
 		TEST(windows_of_a_large_file_are_kept),
+		TEST(windows_of_a_library_are_small),
 		TEST(empty_lines_at_the_edge_stay),
 		TEST(long_lines_are_cut_between_characters),
 		TEST(what_is_no_text_is_left_out),
