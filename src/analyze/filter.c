@@ -452,7 +452,7 @@ static int apply(struct filter_work *w, struct profile *p,
 int filter_profile(struct profile *p, const struct profile_filter *filters, size_t nr,
 		   struct filtered **ret, struct error *err)
 {
-	struct filter_work w = {.labels = owner_labels_of(p)};
+	struct filter_work w = {.labels = owner_labels_of(p, NULL)};
 	int rc = apply(&w, p, filters, nr, ret, err);
 
 	for (size_t k = 0; k < NR_FILTER_KINDS; k++)

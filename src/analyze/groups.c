@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/tally.h"
+#include "base/escape.h"
 #include "profile/labels.h"
 
 #define TEXT(name) (1u << OWNER_##name)
@@ -17,7 +18,8 @@ const char *const group_by_names[] = {
 	[GROUP_BY_UNIT] = "unit",       [GROUP_BY_POD] = "pod",
 	[GROUP_BY_PROCESS] = "process", [GROUP_BY_THREAD] = "thread",
 	[GROUP_BY_COMM] = "comm",       [GROUP_BY_USER] = "user",
-	[GROUP_BY_CGROUP] = "cgroup",   [GROUP_BY_OWNER] = "",
+	[GROUP_BY_CGROUP] = "cgroup",   [GROUP_BY_LABEL] = "",
+	[GROUP_BY_OWNER] = "",
 };
 _Static_assert(ARRAY_SIZE(group_by_names) == NR_GROUP_BY, "one name each");
 
@@ -31,6 +33,7 @@ static const uint32_t texts_of[] = {
 	[GROUP_BY_COMM] = TEXT(COMM),
 	[GROUP_BY_USER] = TEXT(USER),
 	[GROUP_BY_CGROUP] = CONTAINER | TEXT(POD) | TEXT(UNIT) | TEXT(CGROUP),
+	[GROUP_BY_LABEL] = TEXT(LABEL),
 	[GROUP_BY_OWNER] = ALL_TEXTS,
 };
 _Static_assert(ARRAY_SIZE(texts_of) == NR_GROUP_BY, "one set each");
@@ -63,6 +66,7 @@ enum owner_text group_by_text(enum group_by by)
 		[GROUP_BY_COMM] = OWNER_COMM,
 		[GROUP_BY_USER] = OWNER_USER,
 		[GROUP_BY_CGROUP] = OWNER_CGROUP,
+		[GROUP_BY_LABEL] = OWNER_LABEL,
 	};
 
 	return texts[by];
@@ -224,6 +228,37 @@ static int build(const struct group_work *w, struct groups *g)
 	return 0;
 }
 
+const char *group_by_name(const struct groups *g)
+{
+	return g->label ? g->label : group_by_names[g->by];
+}
+
+/* "comm, exe, pid" */
+static void list_labels(const struct profile *p, char *buf, size_t size)
+{
+	struct tally keys = {0};
+
+	*buf = '\0';
+	for (size_t i = 0; i < p->nr_labels; i++) {
+		size_t nr = keys.nr;
+
+		/* Out of memory the list may be short. */
+		if (tally_number(&keys, tally_key(p->labels[i].key), 0) == nr)
+			text_append(buf, size, "%s%.64s", nr ? ", " : "",
+				    p->labels[i].key);
+	}
+	tally_deinit(&keys);
+}
+
+static int refuse_label(const struct profile *p, const char *label, struct error *err)
+{
+	char labels[512];
+
+	list_labels(p, labels, sizeof(labels));
+	return error_set(err, -ENODATA, "no sample has the label \"%s\"; there %s %s",
+			 label, *labels ? "are" : "is", *labels ? labels : "none");
+}
+
 /*
  * Explains missing labels: maybe nothing ran in a container, maybe they were not
  * recorded.
@@ -233,6 +268,8 @@ static int check_labels(const struct profile *p, const struct groups *g,
 {
 	if (g->nr != 1 || g->items[0].is_told)
 		return 0;
+	if (g->by == GROUP_BY_LABEL)
+		return refuse_label(p, g->label, err);
 	if (!p->extra.present)
 		return error_set(
 			err, -ENODATA,
@@ -250,14 +287,15 @@ static int check_labels(const struct profile *p, const struct groups *g,
 }
 
 int groups_new(const struct profile *p, const struct attribution *a, enum group_by by,
-	       struct groups **ret, struct error *err)
+	       const char *label, struct groups **ret, struct error *err)
 {
 	_cleanup_(groups_freep) struct groups *g = calloc(1, sizeof(*g));
-	struct group_work w = {.p = p, .by = by, .labels = owner_labels_of(p)};
+	struct group_work w = {.p = p, .by = by, .labels = owner_labels_of(p, label)};
 	int rc = g ? tally_all(&w, a) : -ENOMEM;
 
 	if (!rc) {
 		g->by = by;
+		g->label = label;
 		rc = build(&w, g);
 	}
 	work_deinit(&w);

@@ -22,6 +22,7 @@ enum group_by {
 	GROUP_BY_COMM,
 	GROUP_BY_USER,
 	GROUP_BY_CGROUP, /* path; if unknown, the id */
+	GROUP_BY_LABEL, /* any label, by its key */
 	/*
 	 * Pid, container and unit: "processes" in JSON. Omits samples without any of
 	 * these.
@@ -30,7 +31,8 @@ enum group_by {
 	NR_GROUP_BY,
 };
 
-/* Names on the command line and in JSON: "container", "unit", ...; otherwise "". */
+/* Names on the command line and in JSON: "container", "unit", ...; otherwise "".
+ * GROUP_BY_LABEL has the name of its label, see group_by_name(). */
 extern const char *const group_by_names[NR_GROUP_BY];
 
 /**
@@ -56,18 +58,23 @@ struct group {
 
 struct groups {
 	enum group_by by;
+	const char *label; /* GROUP_BY_LABEL: its key; else NULL */
 	struct group *items; /* heaviest first, then by name; self adds up to all */
 	size_t nr; /* at most one per sample */
 };
 
+/** Returns what the samples are grouped by: "container", or the key of a label. */
+const char *group_by_name(const struct groups *g);
+
 /**
- * @a   of @p
- * @by  not GROUP_BY_NOTHING
+ * @a      of @p
+ * @by     not GROUP_BY_NOTHING
+ * @label  of GROUP_BY_LABEL; borrowed
  * Return: 0; -ENOMEM; -ENODATA with a message if the profile lacks the label: another
  * tool wrote it, or threads were not sampled separately.
  */
 int groups_new(const struct profile *p, const struct attribution *a, enum group_by by,
-	       struct groups **ret, struct error *err);
+	       const char *label, struct groups **ret, struct error *err);
 void groups_free(struct groups *g);
 DEFINE_CLEANUP(struct groups, groups_free);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analyze/sample_owner.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/hash.h"
@@ -17,6 +18,7 @@ static const char *const text_labels[] = {
 	[OWNER_EXE] = LABEL_EXE,
 	[OWNER_USER] = LABEL_USER,
 	[OWNER_CGROUP] = LABEL_CGROUP,
+	[OWNER_LABEL] = NULL, /* the caller chooses */
 };
 _Static_assert(ARRAY_SIZE(text_labels) == NR_OWNER_TEXTS, "one label per text");
 
@@ -61,7 +63,7 @@ static void learn_names(struct owner_labels *labels)
 		learn_name(labels, &labels->p->samples[i]);
 }
 
-struct owner_labels owner_labels_of(const struct profile *p)
+struct owner_labels owner_labels_of(const struct profile *p, const char *label)
 {
 	struct owner_labels labels = {
 		.p = p,
@@ -73,7 +75,10 @@ struct owner_labels owner_labels_of(const struct profile *p)
 	};
 
 	for (size_t i = 0; i < NR_OWNER_TEXTS; i++)
-		labels.text[i] = strpool_add(p->pool, text_labels[i]);
+		if (i != OWNER_LABEL)
+			labels.text[i] = strpool_add(p->pool, text_labels[i]);
+	if (label)
+		labels.text[OWNER_LABEL] = strpool_add(p->pool, label);
 	learn_names(&labels);
 	return labels;
 }
@@ -104,6 +109,9 @@ static void take_label(const struct owner_labels *labels, struct sample_owner *o
 	for (size_t i = 0; i < NR_OWNER_TEXTS; i++)
 		if (label->key == labels->text[i])
 			owner->text[i] = label->str;
+	if (label->key == labels->text[OWNER_LABEL] && !*label->str)
+		owner->text[OWNER_LABEL] =
+			strpool_print(labels->p->pool, "%" PRId64, label->num);
 }
 
 struct sample_owner sample_owner_of(const struct owner_labels *labels,

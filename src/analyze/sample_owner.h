@@ -19,6 +19,7 @@ enum owner_text {
 	OWNER_EXE,
 	OWNER_USER,
 	OWNER_CGROUP,
+	OWNER_LABEL, /* any other one, see owner_labels_of() */
 	NR_OWNER_TEXTS,
 };
 
@@ -46,10 +47,12 @@ struct owner_labels {
 };
 
 /**
+ * @label  key of a label that becomes OWNER_LABEL, also one with a number; NULL: none
+ *
  * Collects containers' names. With too many containers or out of memory, some samples
  * lack their container's name.
  */
-struct owner_labels owner_labels_of(const struct profile *p);
+struct owner_labels owner_labels_of(const struct profile *p, const char *label);
 void owner_labels_deinit(struct owner_labels *labels);
 
 /**

@@ -546,6 +546,23 @@ static int parse_filter(struct options *o, const struct option_row *row, const c
 	return 0;
 }
 
+static int parse_group_by(struct options *o, const struct option_row *row,
+			  const char *arg, struct error *err)
+{
+	struct viewing *v = &o->viewing;
+
+	if (!*arg)
+		return refuse(row, arg, err);
+	v->group_by = GROUP_BY_LABEL;
+	v->group_label = arg;
+	for (int by = GROUP_BY_NOTHING + 1; by < GROUP_BY_LABEL; by++)
+		if (!strcmp(group_by_names[by], arg)) {
+			v->group_by = (enum group_by)by;
+			v->group_label = NULL;
+		}
+	return 0;
+}
+
 /* row->kind: enum frame_filter_kind */
 static int parse_frame_filter(struct options *o, const struct option_row *row,
 			      const char *arg, struct error *err)
@@ -969,11 +986,11 @@ static const struct option_row option_rows[] = {
 	 .help = "how many calls --callers and --callees go, 1 to 1000 (default 100)",
 	 "a number of calls from 1 to 1000", MEMBER(viewing.call_depth), .min = 1,
 	 .max = CALL_TREE_MAX_DEPTH},
-	{"by", 0, "WHAT", ON_REPORT, parse_word,
-	 .help = "a table by container, unit, pod, process, thread, comm, user or cgroup",
-	 "container, unit, pod, process, thread, comm, user or cgroup",
-	 MEMBER(viewing.group_by), .words = group_by_names, .min = GROUP_BY_NOTHING + 1,
-	 .max = GROUP_BY_CGROUP},
+	{"by", 0, "WHAT", ON_REPORT, parse_group_by,
+	 .help = "a table by container, unit, pod, process, thread, comm, user, cgroup "
+		 "or "
+		 "the name of another label",
+	 "container, unit, pod, process, thread, comm, user, cgroup or a label"},
 	{"container", 0, "ID|NAME", ON_FILTERED, parse_filter,
 	 .help = "only samples of this container; this and the next seven options may be "
 		 "repeated; \"!\" in front excludes, \"-\" selects samples without one",

@@ -174,8 +174,8 @@ int show_profile(const struct viewing *v, struct profile *p, const char *file_na
 	in.attribution = a;
 	say_withheld(a, nr_withheld);
 	if (v->group_by || format->needs & RENDER_PROCESSES)
-		rc = groups_new(p, a, v->group_by ? v->group_by : GROUP_BY_OWNER, &groups,
-				err);
+		rc = groups_new(p, a, v->group_by ? v->group_by : GROUP_BY_OWNER,
+				v->group_label, &groups, err);
 	if (rc)
 		return rc;
 	*(v->group_by ? &in.groups : &in.processes) = groups;

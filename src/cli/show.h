@@ -43,6 +43,7 @@ struct viewing {
 	unsigned int call_depth; /* longest path, in calls */
 	bool show_types; /* of specialisations */
 	enum group_by group_by; /* report: groups instead of functions */
+	const char *group_label; /* with GROUP_BY_LABEL: its key; else NULL */
 	struct profile_filter *filters; /* heap: select samples */
 	size_t nr_filters, cap_filters;
 	struct frame_filter *frame_filters; /* heap: same */

@@ -34,6 +34,7 @@ static const struct {
 	[GROUP_BY_COMM] = {"(command not known)", "more command", "more commands"},
 	[GROUP_BY_USER] = {"(user not known)", "more user", "more users"},
 	[GROUP_BY_CGROUP] = {"(no cgroup)", "more cgroup", "more cgroups"},
+	[GROUP_BY_LABEL] = {"(no such label)", "more value", "more values"},
 	[GROUP_BY_OWNER] = {"", "", ""},
 };
 _Static_assert(ARRAY_SIZE(words_of) == NR_GROUP_BY, "words of each");
@@ -142,6 +143,7 @@ static const char *const members[] = {
 	[OWNER_EXE] = "exe",
 	[OWNER_USER] = "user",
 	[OWNER_CGROUP] = "cgroup",
+	[OWNER_LABEL] = "label",
 };
 _Static_assert(ARRAY_SIZE(members) == NR_OWNER_TEXTS, "one member per text");
 
@@ -250,13 +252,13 @@ static struct group_name cell_of(const struct render_options *opts, enum group_b
 	return none;
 }
 
-static const char *heading_of(enum group_by by, enum column column)
+static const char *heading_of(const struct groups *groups, enum column column)
 {
 	if (column == COLUMN_EXE)
 		return "executable";
 	if (column == COLUMN_PLACE)
-		return by == GROUP_BY_UNIT ? "container" : "container or unit";
-	return by == GROUP_BY_COMM ? "command" : group_by_names[by];
+		return groups->by == GROUP_BY_UNIT ? "container" : "container or unit";
+	return groups->by == GROUP_BY_COMM ? "command" : group_by_name(groups);
 }
 
 struct group_widths {
@@ -309,7 +311,8 @@ static struct group_widths measure(const struct listing *l)
 		}
 	}
 	for (int c = 0; c < NR_COLUMNS; c++) {
-		size_t heading = strlen(heading_of(groups->by, (enum column)c));
+		size_t heading =
+			text_columns(heading_of(groups, (enum column)c), MAX_TEXT);
 
 		if (!w.of[c])
 			continue;
@@ -367,16 +370,40 @@ static void print_heading(const struct listing *l, const struct group_widths *w)
 	fprintf(l->out, "%s     CPU s  samples  line %%  ",
 		counts_samples(l->in->attribution) ? " CPU %" : "     %");
 	for (size_t c = 0; c <= w->last; c++) {
-		const char *heading = heading_of(l->in->groups->by, (enum column)c);
+		const char *heading = heading_of(l->in->groups, (enum column)c);
+		size_t columns;
 
 		if (c < w->last && !w->of[c])
 			continue;
-		fputs(heading, l->out);
+		columns = text_cell(l->out, heading, w->of[c]);
 		if (c < w->last)
-			text_spaces(l->out, w->of[c] - strlen(heading) + 2);
+			text_spaces(l->out, w->of[c] - columns + 2);
 	}
 	paint_end(l, PAINT_DIM);
 	fputc('\n', l->out);
+}
+
+static void print_rest(const struct listing *l, const struct weight *rest,
+		       const struct weight *with_line, size_t nr)
+{
+	enum group_by by = l->in->groups->by;
+
+	paint_begin(l, PAINT_DIM);
+	print_figures(l, rest, with_line, PAINT_PLAIN);
+	fprintf(l->out, "and %s\n",
+		figure_count(nr, words_of[by].one_more, words_of[by].more).text);
+	paint_end(l, PAINT_DIM);
+}
+
+static void print_legend(const struct listing *l)
+{
+	fputc('\n', l->out);
+	paint_begin(l, PAINT_DIM);
+	listing_sentence(
+		l, 0, 8,
+		"line %%: share of the group's own %s that is charged to a source line",
+		counted_name(l->in->attribution));
+	paint_end(l, PAINT_DIM);
 }
 
 void groups_table(struct listing *l)
@@ -388,13 +415,6 @@ void groups_table(struct listing *l)
 
 	if (groups->nr)
 		l->hottest = listing_share(l, &groups->items[0].self);
-	fputc('\n', l->out);
-	paint_begin(l, PAINT_DIM);
-	listing_sentence(
-		l, 0, 8,
-		"line %%: share of the group's own %s that is charged to a source line",
-		counted_name(l->in->attribution));
-	paint_end(l, PAINT_DIM);
 	fputc('\n', l->out);
 	print_heading(l, &w);
 	for (size_t i = 0; i < groups->nr; i++) {
@@ -408,13 +428,7 @@ void groups_table(struct listing *l)
 		weight_add(&rest, g->self);
 		weight_add(&rest_with_line, g->with_line);
 	}
-	if (!nr_rest)
-		return;
-	paint_begin(l, PAINT_DIM);
-	print_figures(l, &rest, &rest_with_line, PAINT_PLAIN);
-	fprintf(l->out, "and %s\n",
-		figure_count(nr_rest, words_of[groups->by].one_more,
-			     words_of[groups->by].more)
-			.text);
-	paint_end(l, PAINT_DIM);
+	if (nr_rest)
+		print_rest(l, &rest, &rest_with_line, nr_rest);
+	print_legend(l);
 }

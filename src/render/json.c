@@ -361,7 +361,7 @@ int render_report_json(const struct render_input *in, const struct render_option
 
 	(void)opts;
 	if (in->groups) {
-		json_set(&b, root, "by", json_string(group_by_names[in->groups->by]));
+		json_set(&b, root, "by", json_text(group_by_name(in->groups)));
 		json_set(&b, root, "groups", groups_value(&b, in->groups));
 	}
 	if (in->call_tree)

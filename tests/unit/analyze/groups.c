@@ -31,7 +31,7 @@ static int group(enum group_by by, struct groups **ret, struct error *err)
 	_cleanup_(attribution_freep) struct attribution *a = NULL;
 
 	assert_int_equal(attribution_new(p, &(struct attribution_options){0}, &a), 0);
-	return groups_new(p, a, by, ret, err);
+	return groups_new(p, a, by, NULL, ret, err);
 }
 
 struct expected {

@@ -260,7 +260,11 @@ static const char *dither_warnings[] = {
 		}                                                                        \
 	}
 
-#define PROCESSES(items) ((struct groups){GROUP_BY_OWNER, items, ARRAY_SIZE(items)})
+#define PROCESSES(array)                                                      \
+	(struct groups)                                                       \
+	{                                                                     \
+		.by = GROUP_BY_OWNER, .items = array, .nr = ARRAY_SIZE(array) \
+	}
 
 #define DITHER_ATTRIBUTION                                                             \
 	{                                                                              \

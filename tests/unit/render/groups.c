@@ -14,6 +14,7 @@
 struct variant {
 	const char *name;
 	enum group_by by;
+	const char *label; /* with GROUP_BY_LABEL */
 	struct render_options opts;
 	struct profile_filter filters[4]; /* ends at the first without a value */
 	render_fn write;
@@ -117,6 +118,16 @@ static const struct variant variants[] = {
 	 .opts = SHOW(100, 0.005),
 	 .filters = {{FILTER_CONTAINER, true, "3f"}, {FILTER_POD, false, "-"}},
 	 .write = render_report},
+	{.name = "label.80.txt",
+	 .by = GROUP_BY_LABEL,
+	 .label = "exe",
+	 .opts = SHOW(80, 0.005),
+	 .write = render_report},
+	{.name = "label.json",
+	 .by = GROUP_BY_LABEL,
+	 .label = "pid",
+	 .opts = SHOW(80, 0.005),
+	 .write = render_report_json},
 	{.name = "narrowed.json",
 	 .by = GROUP_BY_NOTHING,
 	 .opts = SHOW(80, 0.005),
@@ -190,11 +201,11 @@ static char *render(struct profile *p, const struct variant *v)
 	assert_int_equal(attribution_new(p, &(struct attribution_options){0}, &a), 0);
 	assert_int_equal(source_attach(a, p, &(struct source_search){0}), 0);
 	if (v->by)
-		assert_int_equal(groups_new(p, a, v->by, &groups, NULL), 0);
+		assert_int_equal(groups_new(p, a, v->by, v->label, &groups, NULL), 0);
 	in.attribution = a;
 	in.filtered = filtered;
 	in.groups = groups;
-	assert_int_equal(groups_new(p, a, GROUP_BY_OWNER, &processes, NULL), 0);
+	assert_int_equal(groups_new(p, a, GROUP_BY_OWNER, NULL, &processes, NULL), 0);
 	in.processes = processes;
 	assert_int_equal(v->write(&in, &v->opts, out), 0);
 	fclose(out);
