@@ -153,7 +153,7 @@ static void test_annotate(void **state)
 	check_has(text, "lineburn: 100 samples at 100 Hz: CPU 1.00 s of 2.00 s wall on 4 "
 			"CPUs; the rest\n          is waiting\n");
 	check_has(text, "100.0 % with a source line");
-	check_has(text, "1 tick missed (1.0 %)");
+	check_has(text, "  1 tick of 101 due (1.0 %) never ran");
 	check_has(text, "   60.0     60.0     3      return x * 3;\n");
 	check_has(text, "   10.0     70.0     8      int y = hot(4);\n");
 	check_has(text, "   30.0     30.0     9      call_library(y);\n"
@@ -187,9 +187,10 @@ static void test_source_is_gone(void **state)
 	(void)state;
 	machine_init(&m, false);
 	text = render(&m, CHARGE_LINE, render_annotate);
-	check_has(text, "   60.0     60.0     3  hot\n");
-	check_has(text, "   10.0     70.0     8  main\n");
-	check_has(text, "--source-path");
+	check_has(text, ":3  hot\n");
+	check_has(text, ":8  main, mostly in copy_page");
+	check_has(text, "1 source is neither in the profile nor at its path;");
+	check_has(text, "--source-path OLD=NEW tells where it is.");
 	machine_deinit(&m);
 }
 
