@@ -190,7 +190,7 @@ static void test_source_is_gone(void **state)
 	check_has(text, ":3  hot\n");
 	check_has(text, ":8  main, mostly in copy_page");
 	check_has(text, "1 source is neither in the profile nor at its path;");
-	check_has(text, "--source-path OLD=NEW tells where it is.");
+	check_has(text, "--source-path OLD=NEW\n  tells where it is.");
 	machine_deinit(&m);
 }
 
