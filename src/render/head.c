@@ -10,7 +10,7 @@
  * displace is among the last lines of the listing:
  *
  * Samples:
- *   94.1 % with a source line, 4.9 % function only, 1.0 % unknown; 5.0 % in the kernel
+ *   94.1 % have a source line, 4.9 % a function only, 1.0 % neither; 5.0 % in the kernel
  *   0 samples lost, fewer than 12 ticks missed
  */
 #include "render/render.h"
@@ -223,7 +223,7 @@ static void describe_missed(char *buf, size_t size, const struct attribution *a,
 		snprintf(buf, size, ", no %s missed", one);
 }
 
-/* "94.1 % with a source line, ...; 0 samples lost, fewer than 3 ticks missed" */
+/* "94.1 % have a source line, ...; 0 samples lost, fewer than 3 ticks missed" */
 static void print_shares(const struct listing *l, const struct summary *s)
 {
 	const struct attribution *a = l->in->attribution;
@@ -233,7 +233,7 @@ static void print_shares(const struct listing *l, const struct summary *s)
 	if (a->kernel.samples)
 		snprintf(kernel, sizeof(kernel), "; %.1f %% in the kernel",
 			 100 * share_of(a, &a->kernel));
-	FOOT(l, "%.1f %% with a source line, %.1f %% function only, %.1f %% unknown%s",
+	FOOT(l, "%.1f %% have a source line, %.1f %% a function only, %.1f %% neither%s",
 	     100 * share_of(a, &a->with_line), 100 * share_of(a, &a->function_only),
 	     100 * share_of(a, &a->unknown), kernel);
 	if (!extra->present)

@@ -152,7 +152,7 @@ static void test_annotate(void **state)
 	text = render(&m, CHARGE_LINE, render_annotate);
 	check_has(text, "lineburn: 100 samples at 100 Hz: CPU 1.00 s of 2.00 s wall on 4 "
 			"CPUs; the rest\n          is waiting\n");
-	check_has(text, "100.0 % with a source line");
+	check_has(text, "100.0 % have a source line");
 	check_has(text, "  1 tick of 101 due (1.0 %) never ran");
 	check_has(text, "   60.0     60.0     3      return x * 3;\n");
 	check_has(text, "   10.0     70.0     8      int y = hot(4);\n");
@@ -171,7 +171,7 @@ static void test_leaf(void **state)
 	(void)state;
 	machine_init(&m, true);
 	text = render(&m, CHARGE_LEAF, render_annotate);
-	check_has(text, "60.0 % with a source line, 40.0 % function only");
+	check_has(text, "60.0 % have a source line, 40.0 % a function only");
 	check_has(text, "            70.0     8      int y = hot(4);\n");
 	check_has(text,
 		  "   30.0 %  a symbol was found, but no line table: libblas.so.3.");
