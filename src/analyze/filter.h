@@ -62,6 +62,7 @@ struct filtered {
 	size_t nr_matches;
 	const struct frame_filter *frames; /* frame_filter.h; NULL: none */
 	size_t nr_frames;
+	const char *time; /* time_filter.h, as it was given; NULL: no such filter */
 };
 
 /**

@@ -579,6 +579,15 @@ static int parse_frame_filter(struct options *o, const struct option_row *row,
 	return frame_filter_check(arg, row->name, err);
 }
 
+static int parse_time(struct options *o, const struct option_row *row, const char *arg,
+		      struct error *err)
+{
+	if (!time_range_parse(arg, &o->viewing.time))
+		return refuse(row, arg, err);
+	o->viewing.time_text = arg;
+	return 0;
+}
+
 /*
  * "annotate --asm dither": is the argument a profile or what to show? A profile is
  * gzipped or has a profile's file name; "./main" may be a program with a function main.
@@ -1014,6 +1023,9 @@ static const struct option_row option_rows[] = {
 	{"cgroup", 'G', "PATH", ON_FILTERED, parse_filter,
 	 .help = "only samples of this cgroup and those below it", "the path of a cgroup",
 	 .kind = FILTER_CGROUP},
+	{"time", 0, "FROM-TO", ON_FILTERED, parse_time,
+	 .help = "only samples of this time: seconds from the start, as 2-5 or 2.5-",
+	 "seconds from the start, such as 2-5, 2.5- or -5"},
 	{"focus", 0, "REGEX", ON_FILTERED, parse_frame_filter,
 	 .help = "only samples with a frame whose function, file or object matches; may "
 		 "be repeated, as the next two",

@@ -112,6 +112,8 @@ int apply_filters(const struct viewing *v, struct profile *p, struct filtered **
 
 	if (v->nr_filters)
 		rc = filter_profile(p, v->filters, v->nr_filters, &filtered, err);
+	if (!rc && v->time_text)
+		rc = time_filter_profile(p, &v->time, v->time_text, &filtered, err);
 	if (!rc && v->nr_frame_filters)
 		rc = frame_filter_profile(p, v->frame_filters, v->nr_frame_filters,
 					  &filtered, err);

@@ -11,6 +11,7 @@
 #include "analyze/call_tree.h"
 #include "analyze/filter.h"
 #include "analyze/frame_filter.h"
+#include "analyze/time_filter.h"
 #include "analyze/groups.h"
 #include "analyze/source.h"
 #include "base/error.h"
@@ -48,6 +49,8 @@ struct viewing {
 	size_t nr_filters, cap_filters;
 	struct frame_filter *frame_filters; /* heap: same */
 	size_t nr_frame_filters, cap_frame_filters;
+	const char *time_text; /* --time; NULL: not given */
+	struct time_range time;
 	enum colour_mode colour;
 	bool no_pager;
 };

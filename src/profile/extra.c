@@ -293,6 +293,61 @@ static void pack_statuses(struct packer *k)
 					       : LB_STACK_COMPLETE;
 }
 
+static int by_bucket(const void *a, const void *b)
+{
+	const struct series_point *x = a, *y = b;
+
+	return (x->bucket > y->bucket) - (x->bucket < y->bucket);
+}
+
+/* Appends the times of a sample to @to. @points: room for all points of the profile */
+static size_t pack_sample_times(const struct profile *p, const struct profile_sample *s,
+				struct series_point *points, uint32_t *to)
+{
+	size_t nr = 0, nr_merged = 0, nr_to = 1;
+	uint32_t last = 0;
+
+	for (uint32_t n = s->times.first; n; n = p->times.points[n - 1].next) {
+		points[nr] = p->times.points[n - 1];
+		points[nr].bucket = series_offset(&p->times, points[nr].bucket);
+		nr++;
+	}
+	qsort(points, nr, sizeof(*points), by_bucket);
+	for (size_t i = 0; i < nr; i++) {
+		if (nr_merged && points[nr_merged - 1].bucket == points[i].bucket)
+			points[nr_merged - 1].count += points[i].count;
+		else
+			points[nr_merged++] = points[i];
+	}
+	to[0] = (uint32_t)nr_merged;
+	for (size_t i = 0; i < nr_merged; i++) {
+		to[nr_to++] = points[i].bucket - last;
+		to[nr_to++] = points[i].count;
+		last = points[i].bucket;
+	}
+	return nr_to;
+}
+
+static void pack_times(struct packer *k)
+{
+	const struct profile *p = k->p;
+	Lineburn__Extra *to = &k->extra;
+	_cleanup_free_ struct series_point *points = NULL;
+
+	if (!p->times.nr)
+		return;
+	points = calloc(p->times.nr, sizeof(*points));
+	to->time = allocate(k, p->nr_samples + 2 * p->times.nr, sizeof(*to->time));
+	if (!points)
+		k->failed = true;
+	if (k->failed)
+		return;
+	to->time_bucket_ns = p->times.bucket_ns;
+	for (size_t i = 0; i < p->nr_samples; i++)
+		to->n_time += pack_sample_times(p, &p->samples[i], points,
+						to->time + to->n_time);
+}
+
 static void pack_code(struct packer *k, const struct profile_code *from,
 		      uint32_t first_mapping, Lineburn__Code *to)
 {
@@ -343,6 +398,7 @@ int extra_pack(const struct profile *p, const struct extra_file *file, uint8_t *
 	pack_sources(&k);
 	pack_misses(&k);
 	pack_statuses(&k);
+	pack_times(&k);
 	pack_codes(&k, file->first_mapping);
 	k.extra.nr_stand_ins = file->nr_stand_ins;
 	if (!k.failed)
@@ -510,6 +566,52 @@ static int unpack_statuses(struct profile *p, const Lineburn__Extra *from)
 	return 0;
 }
 
+/* Reads the times of a sample. Return: their number in @from; 0: malformed. */
+static size_t unpack_sample_times(struct profile *p, struct profile_sample *s,
+				  const uint32_t *from, size_t nr, int *ret_error)
+{
+	const struct series_lists all = {&p->samples->times, p->nr_samples,
+					 sizeof(*p->samples)};
+	uint64_t bucket = 0, bucket_ns = p->times.bucket_ns;
+	size_t nr_points, at = 1;
+
+	if (!nr || from[0] > (nr - 1) / 2)
+		return 0;
+	nr_points = from[0];
+	for (size_t i = 0; i < nr_points; i++, at += 2) {
+		bucket += from[at];
+		if (bucket > UINT32_MAX || !from[at + 1])
+			return 0;
+		*ret_error = series_add(&p->times, &s->times, bucket * bucket_ns,
+					from[at + 1], &all);
+		/* The buckets of a sound file need not be longer. */
+		if (*ret_error || p->times.bucket_ns != bucket_ns)
+			return 0;
+	}
+	return at;
+}
+
+static int unpack_times(struct profile *p, const Lineburn__Extra *from)
+{
+	size_t at = 0;
+	int error = 0;
+
+	if (!from->time_bucket_ns)
+		return from->n_time ? -EBADMSG : 0;
+	if (from->time_bucket_ns > UINT64_MAX / UINT32_MAX / 2)
+		return -EBADMSG;
+	p->times.bucket_ns = from->time_bucket_ns;
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		size_t nr = unpack_sample_times(p, &p->samples[i], from->time + at,
+						from->n_time - at, &error);
+
+		if (!nr)
+			return error == -ENOMEM ? error : -EBADMSG;
+		at += nr;
+	}
+	return at == from->n_time ? 0 : -EBADMSG;
+}
+
 /* Removes the last @nr functions, and the lines of locations that refer to them. */
 static int drop_stand_ins(struct profile *p, uint32_t nr)
 {
@@ -555,6 +657,8 @@ static int unpack_message(struct profile *p, const Lineburn__Extra *from,
 		r = unpack_misses(p, from, ids);
 	if (!r)
 		r = unpack_statuses(p, from);
+	if (!r)
+		r = unpack_times(p, from);
 	for (size_t i = 0; !r && i < from->n_code; i++)
 		r = unpack_code(p, from->code[i], ids);
 	p->extra.present = !r;

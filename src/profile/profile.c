@@ -115,8 +115,24 @@ void profile_free(struct profile *p)
 	free(p->labels);
 	free(p->values);
 	free(p->samples);
+	series_deinit(&p->times);
 	free(p->comments);
 	free(p);
+}
+
+void profile_add_times(struct profile *p, uint32_t sample, const struct series *from,
+		       const struct series_list *list)
+{
+	const struct series_lists all = {&p->samples->times, p->nr_samples,
+					 sizeof(*p->samples)};
+
+	if (p->times_lost ||
+	    !series_add_list(&p->times, &p->samples[sample].times, from, list, &all))
+		return;
+	series_deinit(&p->times);
+	for (size_t i = 0; i < p->nr_samples; i++)
+		p->samples[i].times = (struct series_list){0};
+	p->times_lost = true;
 }
 
 uint32_t profile_add_mapping(struct profile *p, const struct profile_mapping *m)

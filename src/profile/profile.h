@@ -21,6 +21,7 @@
 #include "base/strpool.h"
 #include "decode/frame.h"
 #include "lineburn.h"
+#include "profile/series.h"
 
 #define PROFILE_NONE UINT32_MAX
 
@@ -104,6 +105,7 @@ struct profile_sample {
 	uint32_t first_label, nr_labels; /* into profile.labels */
 	uint32_t first_value; /* into profile.values; nr_value_types of them */
 	uint32_t status; /* enum lb_stack_status; 0 if unknown (other tools) */
+	struct series_list times; /* into profile.times; empty if not known */
 };
 
 /*
@@ -263,6 +265,12 @@ struct profile {
 	size_t nr_values, cap_values;
 	struct profile_sample *samples;
 	size_t nr_samples, cap_samples;
+	/*
+	 * When samples were taken. begin_ns is the start of the recording; while a profile
+	 * is built, in CLOCK_MONOTONIC, in one that was read: 0.
+	 */
+	struct series times;
+	bool times_lost; /* there was no room for the times of some samples */
 
 	int64_t time_nanos; /* wall clock at the start */
 	int64_t duration_nanos;
@@ -338,6 +346,12 @@ void profile_set_measure(struct profile *p, const char *type, const char *unit);
 uint32_t profile_add_sample(struct profile *p, const uint32_t *locations, size_t nr,
 			    const struct profile_label *labels, size_t nr_labels,
 			    uint32_t status, const int64_t *values);
+/**
+ * Adds the times of samples that were added to sample number @sample. Drops all times,
+ * and sets times_lost, if they do not fit.
+ */
+void profile_add_times(struct profile *p, uint32_t sample, const struct series *from,
+		       const struct series_list *list);
 /* Adds a warning. Return: 0, -ENOMEM, or -ENOSPC if there are PROFILE_MAX_SENTENCES. */
 int profile_add_warning(struct profile *p, const char *sentence);
 int profile_add_comment(struct profile *p, const char *sentence);

@@ -282,6 +282,7 @@ void account_fill(const struct account *a, const struct window *w, struct intake
 	extra->freq_hz = o->freq_hz;
 	extra->nr_cpus = w->totals.nr_cpus;
 	extra->wall_ns = w->end_ns - w->begin_ns;
+	p->times.begin_ns = w->begin_ns;
 	if (!uname(&name)) {
 		extra->host = strpool_add(n->pool, name.nodename);
 		extra->kernel_release = strpool_add(n->pool, name.release);

@@ -698,6 +698,7 @@ static int add_row(struct profile_builder *f, const struct stack_table *rows,
 	bool is_stale = drop_stale_callers(row, stack, ids, &nr);
 	size_t nr_greenlet = frames_of_greenlet(f, ids, nr);
 	int64_t values[1 + LB_NR_VALUES] = {(int64_t)row->count};
+	uint32_t sample;
 
 	note_unnamed(f, row);
 	if (is_stale) {
@@ -721,10 +722,13 @@ static int add_row(struct profile_builder *f, const struct stack_table *rows,
 	}
 	for (size_t i = 0; i < LB_NR_VALUES; i++)
 		values[1 + i] = (int64_t)row->values[i];
-	return profile_add_sample(f->profile, locations, nr, labels, nr_labels, status,
-				  values) == PROFILE_NONE
-		       ? -ENOMEM
-		       : 0;
+	sample = profile_add_sample(f->profile, locations, nr, labels, nr_labels, status,
+				    values);
+	if (sample == PROFILE_NONE)
+		return -ENOMEM;
+	f->profile->times_lost |= rows->times_lost;
+	profile_add_times(f->profile, sample, &rows->times, &row->times);
+	return 0;
 }
 
 /* ---- work in steps ---- */

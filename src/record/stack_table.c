@@ -74,13 +74,28 @@ static int add_stack(struct stack_table *rows, const struct sample *s, uint32_t 
 	return 0;
 }
 
+static void add_time(struct stack_table *rows, struct row *row,
+		     const struct sample *sample)
+{
+	const struct series_lists all = {&rows->items->times, rows->nr,
+					 sizeof(*rows->items)};
+
+	if (rows->times_lost ||
+	    !series_add(&rows->times, &row->times, sample->last_ns, sample->count, &all))
+		return;
+	series_deinit(&rows->times);
+	rows->times_lost = true;
+}
+
 static bool has_room(const struct stack_table *rows)
 {
 	/* Includes the indexes of rows and stacks, which are half full. */
 	size_t row_bytes = sizeof(struct row) + 2 * 2 * sizeof(struct hashmap_slot);
 
 	return !rows->max_bytes ||
-	       rows->nr_words * 8 + rows->nr * row_bytes < rows->max_bytes;
+	       rows->nr_words * 8 + rows->nr * row_bytes +
+			       rows->times.nr * sizeof(*rows->times.points) <
+		       rows->max_bytes;
 }
 
 void stack_table_add(struct stack_table *rows, const struct sample *sample,
@@ -104,6 +119,7 @@ void stack_table_add(struct stack_table *rows, const struct sample *sample,
 		if (sample->last_ns > row->last_ns)
 			row->last_ns = sample->last_ns;
 		rows->nr_samples += sample->count;
+		add_time(rows, row, sample);
 		return;
 	}
 	if (!has_room(rows) ||
@@ -133,6 +149,7 @@ void stack_table_add(struct stack_table *rows, const struct sample *sample,
 	};
 	memcpy(row->values, sample->values, sizeof(row->values));
 	rows->nr_samples += sample->count;
+	add_time(rows, row, sample);
 }
 
 bool stack_table_is_full(const struct stack_table *rows)
@@ -155,6 +172,7 @@ void stack_table_clear(struct stack_table *rows)
 
 	free(taken.items);
 	free(taken.stacks);
+	series_deinit(&taken.times);
 	hashmap_deinit(&taken.index);
 	hashmap_deinit(&taken.stack_index);
 }

@@ -12,6 +12,7 @@
 #include "base/hashmap.h"
 #include "collect/sampler.h"
 #include "process/table.h"
+#include "profile/series.h"
 
 #define STACK_TABLE_MAX_ROWS (512u * 1024) /* when full, rows move to the profile */
 
@@ -27,6 +28,7 @@ struct row {
 	uint16_t status; /* enum lb_stack_status */
 	uint16_t callers; /* LB_CALLERS_* */
 	uint16_t source; /* enum lb_source */
+	struct series_list times; /* into stack_table.times */
 };
 
 /* Stored at a row's stack offset: this header, then the user and the kernel frames. */
@@ -53,6 +55,11 @@ struct stack_table {
 	 * limit, samples of existing rows are still counted.
 	 */
 	uint64_t max_bytes;
+	/*
+	 * When the samples were taken, CLOCK_MONOTONIC, to the interval of the drains.
+	 */
+	struct series times;
+	bool times_lost; /* they did not fit: they are not known */
 };
 
 /**

@@ -169,6 +169,9 @@ static void describe_filters(char *buf, const struct listing *l)
 	for (size_t i = 0; i < n->nr_frames; i++)
 		text_append(words, FILTERS_BYTES, "%s%s \"%.250s\"", *words ? ", " : "",
 			    frame_filter_names[n->frames[i].kind], n->frames[i].regex);
+	if (n->time)
+		text_append(words, FILTERS_BYTES, "%stime %.100s s", *words ? ", " : "",
+			    n->time);
 	text_append(buf, SENTENCE_BYTES, "%s: %s %% of %s", words,
 		    *share.text ? share.text : "0.0",
 		    counts_samples(l->in->attribution)

@@ -10,6 +10,9 @@
 #include "render/render.h"
 
 /* Members of "losses", with the names of struct profile_losses. */
+/* Times after which a recording that had been idle before has its samples. */
+#define MAX_BUCKETS (1u << 20)
+
 static void set_losses(struct json_builder *b, json_t *root, const struct profile *p,
 		       const struct summary *s)
 {
@@ -154,9 +157,46 @@ static json_t *filtered_value(struct json_builder *b, const struct filtered *n)
 		json_set(b, filter, "value", json_text(n->frames[i].regex));
 		json_add(b, filters, filter);
 	}
+	if (n->time) {
+		json_t *filter = json_object();
+
+		json_set(b, filter, "kind", json_string("time"));
+		json_set(b, filter, "value", json_text(n->time));
+		json_add(b, filters, filter);
+	}
 	json_set(b, object, "filters", filters);
 	json_set(b, object, "all_samples", json_count(n->all.samples));
 	json_set(b, object, "all_cpu_ns", json_count(n->all.cpu_ns));
+	return object;
+}
+
+/*
+ * Returns the member "timeline": the samples in each bucket of time, up to the last one
+ * that has any; null if times are not known.
+ */
+static json_t *timeline_value(struct json_builder *b, const struct profile *p)
+{
+	const struct series *times = &p->times;
+	size_t nr = times->nr ? (size_t)series_offset(times, times->highest) + 1 : 0;
+	_cleanup_free_ uint64_t *counts = NULL;
+	json_t *object, *array;
+
+	if (!nr || nr > MAX_BUCKETS)
+		return json_null();
+	counts = calloc(nr, sizeof(*counts));
+	if (!counts)
+		return NULL;
+	for (size_t i = 0; i < p->nr_samples; i++)
+		for (uint32_t n = p->samples[i].times.first; n;
+		     n = times->points[n - 1].next)
+			counts[series_offset(times, times->points[n - 1].bucket)] +=
+				times->points[n - 1].count;
+	object = json_object();
+	array = json_array();
+	for (size_t i = 0; i < nr; i++)
+		json_add(b, array, json_count(counts[i]));
+	json_set(b, object, "bucket_ns", json_count(times->bucket_ns));
+	json_set(b, object, "samples", array);
 	return object;
 }
 
@@ -173,6 +213,7 @@ static json_t *json_document(struct json_builder *b, const struct render_input *
 	set_samples(b, root, in, &s);
 	json_set(b, root, "narrowed", filtered_value(b, in->filtered));
 	set_phases(b, root, in->phases);
+	json_set(b, root, "timeline", timeline_value(b, in->profile));
 	if (in->profile->extra.present)
 		set_losses(b, root, in->profile, &s);
 	else

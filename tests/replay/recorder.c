@@ -211,6 +211,26 @@ static bool is_warned(size_t file, const char *text)
 	return false;
 }
 
+/* Each sample has a time within the recording, to a bucket and a drain. */
+static void check_times(const struct profile *p)
+{
+	uint64_t buckets = p->extra.wall_ns / p->times.bucket_ns + 2;
+
+	assert_false(p->times_lost);
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		const struct profile_sample *s = &p->samples[i];
+		uint64_t count = 0;
+
+		for (uint32_t n = s->times.first; n; n = p->times.points[n - 1].next) {
+			assert_in_range(
+				series_offset(&p->times, p->times.points[n - 1].bucket),
+				0, buckets);
+			count += p->times.points[n - 1].count;
+		}
+		assert_int_equal(count, profile_value(p, s, p->count_value));
+	}
+}
+
 /* Checks for each file that all samples are accounted for, and none twice. */
 static void check_sums(void)
 {
@@ -218,6 +238,8 @@ static void check_sums(void)
 		const struct profile_losses *l = losses(i);
 
 		assert_int_equal(samples_of(files.profiles[i], NULL), l->counted);
+		if (files.profiles[i]->nr_samples)
+			check_times(files.profiles[i]);
 		assert_int_equal(l->counted + l->lost_counts_full + l->lost_internal +
 					 l->lost_drain + l->rows_dropped,
 				 l->sampled);

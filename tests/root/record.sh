@@ -32,9 +32,20 @@ check record-machine machine
 two_pids() {
 	timeout 60 "$LB" record -F 999 -d 2 -p $parent -p $other -o two.pb.gz 2>two.err || { tail -n 1 two.err; return 1; }
 	"$LB" annotate --json two.pb.gz >two.json
-	profile_has two.json "file_self('nap.c') > 0" "self_('forks.c burn') > 0"
+	profile_has two.json "file_self('nap.c') > 0" "self_('forks.c burn') > 0" \
+		"sum(d['timeline']['samples']) == s['count']" "d['timeline']['bucket_ns'] == 100000000" \
+		"len(d['timeline']['samples']) <= d['duration_ns'] / 1e8 + 2"
 }
 check record-two-pids two_pids
+
+# Two halves of the time have all samples together.
+halves() {
+	"$LB" annotate --json --time -1 two.pb.gz >first.json && "$LB" annotate --json --time 1- two.pb.gz >second.json &&
+		python3 -S -c 'import json
+whole, *halves = (json.load(open(f"{name}.json"))["samples"]["count"] for name in ("two", "first", "second"))
+assert 0 < min(halves) and sum(halves) == whole, (whole, halves)'
+}
+check record-time halves
 
 # ends_by SIGNAL: after the signal lineburn writes the profile and exits with 0
 ends_by() {

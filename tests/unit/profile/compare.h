@@ -62,6 +62,27 @@ static inline void assert_functions_equal(const struct profile *a,
 	}
 }
 
+/* The samples of a sample's bucket at @offset from the start. */
+static inline uint64_t count_at(const struct profile *p, const struct profile_sample *s,
+				uint32_t offset)
+{
+	uint64_t count = 0;
+
+	for (uint32_t n = s->times.first; n; n = p->times.points[n - 1].next)
+		if (series_offset(&p->times, p->times.points[n - 1].bucket) == offset)
+			count += p->times.points[n - 1].count;
+	return count;
+}
+
+static inline void assert_times_equal(const struct profile *a, const struct profile *b)
+{
+	assert_int_equal(a->times.bucket_ns, b->times.bucket_ns);
+	for (size_t i = 0; i < a->nr_samples; i++)
+		for (uint32_t offset = 0; offset < 100; offset++)
+			assert_int_equal(count_at(a, &a->samples[i], offset),
+					 count_at(b, &b->samples[i], offset));
+}
+
 static inline void assert_samples_equal(const struct profile *a, const struct profile *b)
 {
 	assert_int_equal(a->nr_samples, b->nr_samples);
@@ -88,6 +109,7 @@ static inline void assert_samples_equal(const struct profile *a, const struct pr
 			assert_int_equal(a->values[x->first_value + k],
 					 b->values[y->first_value + k]);
 	}
+	assert_times_equal(a, b);
 }
 
 static inline void assert_heads_equal(const struct profile *a, const struct profile *b)

@@ -9,6 +9,7 @@
 #include "lib/pprof_rules.h"
 #include "lineburn.pb-c.h"
 #include "profile.pb-c.h"
+#include "profile/extra.h"
 #include "profile/gzip.h"
 #include "profile/pprof.h"
 
@@ -26,6 +27,23 @@ static int group_teardown(void **state)
 	(void)state;
 	strpool_free(pool);
 	return 0;
+}
+
+/* A sample has samples in several buckets, in no order; others have none. */
+static void add_times(struct profile *p)
+{
+	const struct series_lists all = {&p->samples->times, p->nr_samples,
+					 sizeof(*p->samples)};
+	static const uint64_t ms[] = {2000, 1500, 2050, 9000};
+
+	p->times.begin_ns = 1450000000;
+	for (size_t i = 0; i < ARRAY_SIZE(ms); i++)
+		assert_int_equal(series_add(&p->times, &p->samples[0].times,
+					    ms[i] * 1000000, i + 1, &all),
+				 0);
+	assert_int_equal(series_add(&p->times, &p->samples[p->nr_samples - 1].times,
+				    1450000000, 7, &all),
+			 0);
 }
 
 static void add_extra(struct profile *p)
@@ -128,6 +146,7 @@ static struct profile *make_profile(void)
 	add_stack(p, LB_STACK_COMPLETE, 2, assembly);
 	profile_add_sample(p, &named, 1, labels, 3, LB_STACK_FAULT, (int64_t[]){4, 40});
 	profile_add_sample(p, NULL, 0, labels, 1, LB_STACK_NO_REGS, (int64_t[]){1, 10});
+	add_times(p);
 	p->time_nanos = 1700000000000000001;
 	p->duration_nanos = 61000000000;
 	p->period = PERIOD_NS;
@@ -614,6 +633,49 @@ static void lies_about_code_are_refused(void **state)
 #undef TRY
 }
 
+/* Reads a profile of one sample with these times. */
+static int read_times(uint64_t bucket_ns, uint32_t *times, size_t nr)
+{
+	Lineburn__Extra extra;
+	uint8_t buf[256];
+	struct profile *p = profile_new(pool);
+	struct extra_ids ids = {0};
+	struct arena arena = {.max = 1 << 20};
+	int rc;
+
+	add_stack(p, LB_STACK_COMPLETE, 9,
+		  add_location(p, add_mapping(p, "/a"), 1, MISS_NONE, "f@/f.c:1"));
+	lineburn__extra__init(&extra);
+	extra.version = EXTRA_VERSION;
+	extra.time_bucket_ns = bucket_ns;
+	extra.time = times;
+	extra.n_time = nr;
+	rc = extra_unpack(p, buf, lineburn__extra__pack(&extra, buf), &ids, &arena);
+	arena_deinit(&arena);
+	profile_free(p);
+	return rc;
+}
+
+static void lies_about_times_are_refused(void **state)
+{
+#define TRY(bucket_ns, ...)                              \
+	read_times(bucket_ns, (uint32_t[]){__VA_ARGS__}, \
+		   sizeof((uint32_t[]){__VA_ARGS__}) / 4)
+	(void)state;
+	assert_int_equal(TRY(100, 2, 0, 4, 599, 5), 0);
+	assert_int_equal(TRY(100, 0), 0);
+	assert_int_equal(TRY(0, 0), -EBADMSG);
+	assert_int_equal(TRY(UINT64_MAX, 1, 1, 1), -EBADMSG);
+	assert_int_equal(TRY(100, 1, 0), -EBADMSG);
+	assert_int_equal(TRY(100, 2, 0, 1), -EBADMSG);
+	assert_int_equal(TRY(100, UINT32_MAX, 0, 1), -EBADMSG);
+	assert_int_equal(TRY(100, 1, 0, 0), -EBADMSG); /* no samples */
+	assert_int_equal(TRY(100, 1, 0, 1, 0), -EBADMSG); /* a sample too many */
+	assert_int_equal(TRY(100, 2, 1, 1, UINT32_MAX, 1), -EBADMSG);
+	assert_int_equal(TRY(100, 2, 0, 1, 600, 1), -EBADMSG); /* too many buckets */
+#undef TRY
+}
+
 static void a_version_of_the_future_is_left_aside(void **state)
 {
 	struct profile *p = read_newer(2, "no-dwz");
@@ -760,6 +822,7 @@ int main(void)
 		cmocka_unit_test(what_does_not_fit_is_told),
 		cmocka_unit_test(names_of_the_future_are_not_told),
 		cmocka_unit_test(lies_about_code_are_refused),
+		cmocka_unit_test(lies_about_times_are_refused),
 		cmocka_unit_test(a_version_of_the_future_is_left_aside),
 		cmocka_unit_test(what_is_no_profile_is_refused),
 		cmocka_unit_test(every_truncation_is_refused),
