@@ -59,7 +59,7 @@ check_includes() {
 	may_include src/render \
 		'base/|render/|profile/profile\.h|analyze/(attribution|machine_code|phase|call_tree|groups|filter|frame_filter)\.h|lineburn\.h'
 	may_include src/export \
-		'base/|export/|profile/(profile|labels|pprof|gzip|mapping_kind)\.h|analyze/(attribution|line_stacks|phase|tally)\.h'
+		'base/|export/|profile/(profile|labels|pprof|gzip|mapping_kind|series)\.h|analyze/(attribution|line_stacks|phase|tally)\.h'
 	may_include src/target 'base/|process/|target/|collect/filter\.h|lineburn_filter\.h'
 	may_include src/launch 'base/|process/proc_dir\.h|launch/'
 	may_include src/doctor 'base/|doctor/|collect/(jit_probe|kernel_quirks)\.h'

@@ -72,6 +72,7 @@ static int copy_head(const struct profile *from, struct profile *to)
 	to->drop_frames = from->drop_frames;
 	to->keep_frames = from->keep_frames;
 	to->doc_url = from->doc_url;
+	to->times.begin_ns = from->times.begin_ns;
 	for (size_t i = 0; i < from->nr_comments && !r; i++)
 		r = profile_add_comment(to, from->comments[i]);
 	return r;
@@ -219,6 +220,8 @@ static int push(struct copy *c, uint32_t location)
 
 static int add_sample(struct copy *c, const struct profile_sample *from)
 {
+	uint32_t sample;
+
 	/* Innermost first, as in a profile. */
 	for (size_t i = 0; i < c->nr_stack / 2; i++) {
 		uint32_t other = c->stack[i];
@@ -226,10 +229,12 @@ static int add_sample(struct copy *c, const struct profile_sample *from)
 		c->stack[i] = c->stack[c->nr_stack - 1 - i];
 		c->stack[c->nr_stack - 1 - i] = other;
 	}
-	return profile_add_sample(c->to, c->stack, c->nr_stack, c->labels, c->nr_labels,
-				  0, &c->from->values[from->first_value]) == PROFILE_NONE
-		       ? -ENOMEM
-		       : 0;
+	sample = profile_add_sample(c->to, c->stack, c->nr_stack, c->labels, c->nr_labels,
+				    0, &c->from->values[from->first_value]);
+	if (sample == PROFILE_NONE)
+		return -ENOMEM;
+	profile_add_times(c->to, sample, &c->from->times, &from->times);
+	return 0;
 }
 
 /* ---- the stack of a sample ---- */

@@ -16,7 +16,7 @@
  * Frames of an interpreter inside of any line are left out. Frames of code whose lines
  * do not count for the sample (attribution.h) keep their function, without a line.
  * Locations have no address, so equal lines are one location, and equal stacks with
- * equal labels one sample. Extra and statuses are left out.
+ * equal labels one sample. Extra and statuses are left out, times stay.
  */
 #ifndef LB_ANALYZE_LINE_STACKS_H
 #define LB_ANALYZE_LINE_STACKS_H

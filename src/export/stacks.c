@@ -137,6 +137,7 @@ static int add_stack(struct stacks_builder *b, const struct export_input *in,
 	*stack = (struct export_stack){.first = (uint32_t)first,
 				       .nr = (uint32_t)(to->nr_numbers - first),
 				       .weight = weight,
+				       .times = s->times,
 				       .labels = labels};
 	to->nr_stacks++;
 	weight_add(&to->all, weight);
@@ -185,6 +186,10 @@ int export_stacks_new(const struct export_input *in, struct export_stacks **ret,
 	b.from = p;
 	if (!r)
 		r = build(&b, in);
+	if (!r) {
+		b.to->times = p->times;
+		p->times = (struct series){0};
+	}
 	if (r)
 		return error_set(err, r, "out of memory");
 	*ret = take_ptr(b.to);
@@ -199,5 +204,6 @@ void export_stacks_free(struct export_stacks *s)
 	free(s->frame_numbers);
 	free(s->stacks);
 	free(s->labels);
+	series_deinit(&s->times);
 	free(s);
 }

@@ -29,6 +29,7 @@ struct export_frame {
 struct export_stack {
 	uint32_t first, nr; /* into frame_numbers; nr > 0 */
 	struct weight weight;
+	struct series_list times; /* into export_stacks.times */
 	/* The kept labels, one for each key of the input; "" has no such label. */
 	const char *const *labels;
 };
@@ -43,6 +44,7 @@ struct export_stacks {
 	size_t nr_stacks;
 	const char **labels; /* of all stacks */
 	struct weight all; /* sum of the stacks */
+	struct series times; /* empty: not known */
 	/*
 	 * What most formats show: CPU time ("cpu", "nanoseconds"), or in files without it
 	 * what they counted.

@@ -116,6 +116,32 @@ static void the_leaf_is_the_charged_line(void **state)
 }
 
 /* Of an inlined chain the part below the charged line goes, too. */
+/* Stacks that become one have the times of both. */
+static void times_are_merged(void **state)
+{
+	uint32_t outer = in(app, "main@/m.c:3");
+	struct series_lists all;
+	uint32_t n;
+
+	(void)state;
+	add_stack(p, LB_STACK_COMPLETE, 5, in(kernel, "read"), outer);
+	add_stack(p, LB_STACK_COMPLETE, 2, in(kernel, "write"), outer);
+	all = (struct series_lists){&p->samples->times, 2, sizeof(*p->samples)};
+	p->times.begin_ns = 700000000;
+	series_add(&p->times, &p->samples[0].times, 900000000, 5, &all);
+	series_add(&p->times, &p->samples[1].times, 700000000, 2, &all);
+	fold();
+	assert_int_equal(folded->nr_samples, 1);
+	n = folded->samples[0].times.first;
+	assert_int_equal(
+		series_offset(&folded->times, folded->times.points[n - 1].bucket), 2);
+	assert_int_equal(folded->times.points[n - 1].count, 5);
+	n = folded->times.points[n - 1].next;
+	assert_int_equal(
+		series_offset(&folded->times, folded->times.points[n - 1].bucket), 0);
+	assert_int_equal(folded->times.points[n - 1].count, 2);
+}
+
 static void a_part_of_an_inlined_chain(void **state)
 {
 	(void)state;
@@ -352,6 +378,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(the_leaf_is_the_charged_line),
+		TEST(times_are_merged),
 		TEST(a_part_of_an_inlined_chain),
 		TEST(libraries_between_lines_stay),
 		TEST(what_is_not_charged_has_no_line),
