@@ -15,6 +15,7 @@
 #include "base/escape.h"
 #include "base/match.h"
 #include "base/vec.h"
+#include "cli/option.h"
 #include "collect/sampler.h"
 #include "export/export.h"
 #include "render/render.h"
@@ -43,164 +44,13 @@ enum {
 	ON_ALL = ON_SAMPLING | ON_FILTERED | ON_DOCTOR | ON_PYTHON_HOOK,
 };
 
-struct option_row {
-	const char *name; /* long; NULL ends the table */
-	char letter; /* 0: long only */
-	const char *arg; /* name of the argument; NULL: none; "[=NAME]": optional */
-	unsigned int on; /* ON_* */
-	/* Return: 0, or -EINVAL with a message and EXIT_USAGE in @err. */
-	int (*parse)(struct options *o, const struct option_row *row, const char *arg,
-		     struct error *err);
-	const char *help;
-	const char *takes; /* for the message about an invalid argument */
-	size_t at; /* offset of the member of struct options that it sets */
-	int kind; /* selects the variant of parse(); or the member's value */
-	unsigned long min, max; /* of a number; of the member's values with words */
-	const char *const *words; /* by the member's value */
-};
-
-static void *member_of(struct options *o, const struct option_row *row)
-{
-	return (char *)o + row->at;
-}
-
-/* Returns the name for messages: "-F", "--budget". */
-static const char *name_of(const struct option_row *row, char ret[32])
-{
-	if (row->letter)
-		snprintf(ret, 32, "-%c", row->letter);
-	else
-		snprintf(ret, 32, "--%s", row->name);
-	return ret;
-}
-
-/* Reports an error of the command line. */
-#define usage(err, ...) error_set_exit(err, EXIT_USAGE, -EINVAL, __VA_ARGS__)
-
-/* Both return -EINVAL. */
-static int refuse(const struct option_row *row, const char *arg, struct error *err)
-{
-	char name[32];
-
-	return usage(err, "%s takes %s, not \"%s\"", name_of(row, name), row->takes, arg);
-}
-
-static int refuse_more(const struct option_row *row, int max, const char *arg,
-		       struct error *err)
-{
-	char name[32];
-
-	return usage(err, "%s can be given %d times at most, the next one was \"%s\"",
-		     name_of(row, name), max, arg);
-}
-
-/* ---- parsers of values ---- */
-
-static int parse_flag(struct options *o, const struct option_row *row, const char *arg,
-		      struct error *err)
-{
-	(void)arg;
-	(void)err;
-	*(bool *)member_of(o, row) = true;
-	return 0;
-}
-
-static int parse_value(struct options *o, const struct option_row *row, const char *arg,
-		       struct error *err)
-{
-	(void)arg;
-	(void)err;
-	*(int *)member_of(o, row) = row->kind;
-	return 0;
-}
-
-static int parse_text(struct options *o, const struct option_row *row, const char *arg,
-		      struct error *err)
-{
-	(void)err;
-	*(const char **)member_of(o, row) = arg;
-	return 0;
-}
-
-/* Parses one of row->words. */
-static int parse_word(struct options *o, const struct option_row *row, const char *arg,
-		      struct error *err)
-{
-	for (unsigned long value = row->min; value <= row->max; value++)
-		if (!strcmp(row->words[value], arg)) {
-			*(unsigned int *)member_of(o, row) = (unsigned int)value;
-			return 0;
-		}
-	return refuse(row, arg, err);
-}
-
-static bool read_number(const struct option_row *row, const char *arg, unsigned long *ret)
-{
-	char *end;
-
-	*ret = strtoul(arg, &end, 10);
-	return end != arg && !*end && *arg != '-' && *ret >= row->min && *ret <= row->max;
-}
-
-static int parse_number(struct options *o, const struct option_row *row, const char *arg,
-			struct error *err)
-{
-	unsigned long number;
-
-	if (!read_number(row, arg, &number))
-		return refuse(row, arg, err);
-	*(uint32_t *)member_of(o, row) = (uint32_t)number;
-	return 0;
-}
-
-static int parse_mib(struct options *o, const struct option_row *row, const char *arg,
-		     struct error *err)
-{
-	unsigned long mib;
-
-	if (!read_number(row, arg, &mib))
-		return refuse(row, arg, err);
-	*(uint64_t *)member_of(o, row) = (uint64_t)mib << 20;
-	return 0;
-}
-
-/* Reads a number from row->min to row->max, with an optional fraction. */
-static bool read_real(const struct option_row *row, const char *arg, double *ret)
-{
-	char *end;
-
-	*ret = strtod(arg, &end);
-	return end != arg && !*end && *ret >= (double)row->min &&
-	       *ret <= (double)row->max;
-}
-
-static int parse_seconds(struct options *o, const struct option_row *row, const char *arg,
-			 struct error *err)
-{
-	double seconds;
-
-	if (!read_real(row, arg, &seconds))
-		return refuse(row, arg, err);
-	*(double *)member_of(o, row) = seconds;
-	return 0;
-}
-
-static int parse_min_percent(struct options *o, const struct option_row *row,
-			     const char *arg, struct error *err)
-{
-	double percent;
-
-	if (!read_real(row, arg, &percent))
-		return refuse(row, arg, err);
-	o->viewing.min_share = percent / 100;
-	return 0;
-}
+/* ---- sampling ---- */
 
 static int parse_event(struct options *o, const struct option_row *row, const char *arg,
 		       struct error *err)
 {
 	o->sampling.source = sample_source_named(arg);
-	return o->sampling.source ? 0 : refuse(row, arg, err);
+	return o->sampling.source ? 0 : option_refuse(row, arg, err);
 }
 
 static int parse_budget(struct options *o, const struct option_row *row, const char *arg,
@@ -212,7 +62,7 @@ static int parse_budget(struct options *o, const struct option_row *row, const c
 	if (end != arg && *end == '%')
 		end++;
 	if (end == arg || *end || !(percent >= 0.001 && percent <= 100))
-		return refuse(row, arg, err);
+		return option_refuse(row, arg, err);
 	o->sampling.budget_ppm = (uint32_t)lround(percent * 1e4);
 	return 0;
 }
@@ -243,7 +93,7 @@ static int parse_window(struct options *o, const struct option_row *row, const c
 
 	if (!read_scaled(arg, "smh", scales, &seconds) || seconds < MIN_WINDOW_S ||
 	    seconds > MAX_SECONDS)
-		return refuse(row, arg, err);
+		return option_refuse(row, arg, err);
 	o->sampling.window_s = seconds;
 	return 0;
 }
@@ -257,7 +107,7 @@ static int parse_max_size(struct options *o, const struct option_row *row,
 
 	if (!read_scaled(arg, "KMG", scales, &bytes) || bytes < 1 ||
 	    bytes >= (double)(1ULL << 62))
-		return refuse(row, arg, err);
+		return option_refuse(row, arg, err);
 	o->sampling.max_size_bytes = (uint64_t)bytes;
 	return 0;
 }
@@ -266,7 +116,7 @@ static int parse_output(struct options *o, const struct option_row *row, const c
 			struct error *err)
 {
 	if (!*arg)
-		return refuse(row, arg, err);
+		return option_refuse(row, arg, err);
 	o->sampling.output = arg;
 	o->sampling.output_given = true;
 	return 0;
@@ -298,14 +148,16 @@ static int check_comm(const struct target_request *t, const struct option_row *r
 			arg);
 	for (size_t i = 0; i < t->nr_values; i++)
 		nr += t->values[i].kind == LB_FILTER_COMM;
-	return nr == LB_COMM_PATTERNS ? refuse_more(row, LB_COMM_PATTERNS, arg, err) : 0;
+	return nr == LB_COMM_PATTERNS
+		       ? option_refuse_more(row, LB_COMM_PATTERNS, arg, err)
+		       : 0;
 }
 
 static int add_pid(struct target_request *t, const struct option_row *row, uint32_t pid,
 		   const char *arg, struct error *err)
 {
 	if (vec_grow(&t->pids, &t->cap_pids, t->nr_pids + 1, sizeof(*t->pids), MAX_PIDS))
-		return refuse_more(row, MAX_PIDS, arg, err);
+		return option_refuse_more(row, MAX_PIDS, arg, err);
 	t->pids[t->nr_pids++] = pid;
 	return 0;
 }
@@ -322,7 +174,7 @@ static int parse_target(struct options *o, const struct option_row *row, const c
 	char name[32];
 
 	if (!arg[excludes] || (has_id && !id))
-		return refuse(row, arg, err);
+		return option_refuse(row, arg, err);
 	if (kind == LB_FILTER_PROCESS && !excludes)
 		return add_pid(t, row, id, arg, err);
 	if (kind == LB_FILTER_COMM && check_comm(t, row, arg, err))
@@ -332,7 +184,7 @@ static int parse_target(struct options *o, const struct option_row *row, const c
 		return usage(err,
 			     "%d choices can be given at most, the next one was "
 			     "%s %s",
-			     MAX_TARGET_VALUES, name_of(row, name), arg);
+			     MAX_TARGET_VALUES, option_name(row, name), arg);
 	t->values[t->nr_values++] = (struct target_value){
 		.kind = kind, .excludes = excludes, .text = arg + excludes, .number = id};
 	return 0;
@@ -481,13 +333,13 @@ static int parse_source_path(struct options *o, const struct option_row *row,
 	char *copy, *equals;
 
 	if (!strchr(arg, '=') || *arg == '=')
-		return refuse(row, arg, err);
+		return option_refuse(row, arg, err);
 	copy = strdup(arg);
 	if (!copy ||
 	    vec_grow(&v->source_paths, &v->cap_source_paths, v->nr_source_paths + 1,
 		     sizeof(*v->source_paths), MAX_SOURCE_PATHS)) {
 		free(copy);
-		return refuse_more(row, MAX_SOURCE_PATHS, arg, err);
+		return option_refuse_more(row, MAX_SOURCE_PATHS, arg, err);
 	}
 	equals = strchr(copy, '=');
 	*equals = '\0';
@@ -500,7 +352,7 @@ static int parse_asm(struct options *o, const struct option_row *row, const char
 		     struct error *err)
 {
 	if (arg && !*arg)
-		return refuse(row, arg, err);
+		return option_refuse(row, arg, err);
 	o->viewing.show_asm = true;
 	o->viewing.asm_what = arg;
 	return 0;
@@ -513,7 +365,7 @@ static int parse_call_tree(struct options *o, const struct option_row *row,
 	enum call_direction direction = (enum call_direction)row->kind;
 
 	if (arg && !*arg)
-		return refuse(row, arg, err);
+		return option_refuse(row, arg, err);
 	if (o->viewing.call_direction && o->viewing.call_direction != direction)
 		return usage(err, "--callers and --callees exclude each other");
 	o->viewing.call_direction = direction;
@@ -678,7 +530,7 @@ static int parse_export_output(struct options *o, const struct option_row *row,
 			       const char *arg, struct error *err)
 {
 	if (!*arg)
-		return refuse(row, arg, err);
+		return option_refuse(row, arg, err);
 	o->exporting.output = arg;
 	return 0;
 }
@@ -699,7 +551,7 @@ static int parse_labels(struct options *o, const struct option_row *row, const c
 			     sizeof(*e->labels), MAX_LABELS))
 			return usage(err, "--labels takes %d names at most", MAX_LABELS);
 		if (!*name)
-			return refuse(row, arg, err);
+			return option_refuse(row, arg, err);
 		if (!is_none)
 			e->labels[e->nr_labels++] = name;
 	}
@@ -932,9 +784,9 @@ static const struct option_row option_rows[] = {
 	{"context", 0, "N", ON_RUN | ON_ANNOTATE, parse_number,
 	 .help = "source lines shown around a hot one (default 2)",
 	 "a number of lines from 0 to 1000", MEMBER(viewing.context), .max = 1000},
-	{"min-percent", 0, "P", ON_LISTING, parse_min_percent,
+	{"min-percent", 0, "P", ON_LISTING, parse_percent,
 	 .help = "leave out lines and functions below this share (default 0.5)",
-	 "a percentage from 0 to 100", .max = 100},
+	 "a percentage from 0 to 100", MEMBER(viewing.min_share), .max = 100},
 	{"file", 0, "SUFFIX", ON_RUN | ON_ANNOTATE, parse_text,
 	 .help = "only source files whose path ends in SUFFIX",
 	 MEMBER(viewing.file_filter)},
