@@ -231,6 +231,12 @@ install: $(BIN)
 	install -m 644 python/lineburn_hook/*.py \
 		$(DESTDIR)$(PREFIX)/share/lineburn/python/lineburn_hook
 	install -D -m 644 docs/lineburn.1 $(DESTDIR)$(PREFIX)/share/man/man1/lineburn.1
+	./$(BIN) completion bash | install -D -m 644 /dev/stdin \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/lineburn
+	./$(BIN) completion zsh | install -D -m 644 /dev/stdin \
+		$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_lineburn
+	./$(BIN) completion fish | install -D -m 644 /dev/stdin \
+		$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/lineburn.fish
 
 # Keeps the Python environments of tools/venv.sh and the kernels of tests/kernels, which are
 # downloaded.

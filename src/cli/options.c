@@ -36,15 +36,22 @@ enum {
 	ON_EXPORT = 1 << COMMAND_EXPORT,
 	ON_DOCTOR = 1 << COMMAND_DOCTOR,
 	ON_PYTHON_HOOK = 1 << COMMAND_PYTHON_HOOK,
+	ON_COMPLETION = 1 << COMMAND_COMPLETION,
 	ON_SAMPLING = ON_RUN | ON_RECORD,
 	ON_VIEW = ON_ANNOTATE | ON_REPORT,
 	ON_FILTERED = ON_VIEW | ON_EXPORT,
 	/* run shows its result, so it accepts options of the listing, too. */
 	ON_LISTING = ON_RUN | ON_VIEW,
-	ON_ALL = ON_SAMPLING | ON_FILTERED | ON_DOCTOR | ON_PYTHON_HOOK,
+	ON_ALL = ON_SAMPLING | ON_FILTERED | ON_DOCTOR | ON_PYTHON_HOOK | ON_COMPLETION,
 };
 
 /* ---- sampling ---- */
+
+static const char *event_word(const char *command, size_t i)
+{
+	(void)command;
+	return sample_source_name(i);
+}
 
 static int parse_event(struct options *o, const struct option_row *row, const char *arg,
 		       struct error *err)
@@ -294,21 +301,31 @@ static int check_window(const struct sampling *s, struct error *err)
 
 /* ---- viewing ---- */
 
+/* Writes the words of an option for messages: "a, b". */
+static void list_words(const char *(*word)(const char *command, size_t i),
+		       const char *command, char *ret, size_t size)
+{
+	*ret = '\0';
+	for (size_t i = 0; word(command, i); i++)
+		text_append(ret, size, "%s%s", i ? ", " : "", word(command, i));
+}
+
+static const char *format_word(const char *command, size_t i)
+{
+	for (size_t j = 0; j < nr_render_formats; j++)
+		if (!strcmp(render_formats[j].command, command) && !i--)
+			return render_formats[j].name;
+	return NULL;
+}
+
 static int parse_format(struct options *o, const struct option_row *row, const char *arg,
 			struct error *err)
 {
 	const char *command = o->viewing.is_report ? "report" : "annotate";
 	const struct render_format *format = render_format_find(command, arg);
-	char names[128] = "";
+	char names[128];
 
-	(void)row;
-	for (size_t i = 0; i < nr_render_formats; i++) {
-		if (strcmp(render_formats[i].command, command) != 0)
-			continue;
-		if (*names)
-			strcat(names, ", ");
-		strncat(names, render_formats[i].name, sizeof(names) - strlen(names) - 3);
-	}
+	list_words(row->word, command, names, sizeof(names));
 	if (!format)
 		return usage(err, "%s has the formats %s, not \"%s\"", command, names,
 			     arg);
@@ -493,14 +510,13 @@ static const struct {
 	{"quickfix", ".qf"},
 };
 
-/* "a, b" for messages. */
-static void name_export_formats(char *ret, size_t size)
+static const char *export_word(const char *command, size_t i)
 {
-	*ret = '\0';
-	for (size_t i = 0; i < nr_export_formats; i++)
-		text_append(ret, size, "%s, ", export_formats[i].name);
-	for (size_t i = 0; i < ARRAY_SIZE(listings); i++)
-		text_append(ret, size, "%s%s", i ? ", " : "", listings[i].name);
+	(void)command;
+	if (i < nr_export_formats)
+		return export_formats[i].name;
+	i -= nr_export_formats;
+	return i < ARRAY_SIZE(listings) ? listings[i].name : NULL;
 }
 
 static void set_listing(struct options *o, const char *name)
@@ -514,7 +530,6 @@ static int parse_export_format(struct options *o, const struct option_row *row,
 {
 	char names[256];
 
-	(void)row;
 	o->exporting.format = export_format_find(arg);
 	o->exporting.listing = NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(listings); i++)
@@ -522,7 +537,7 @@ static int parse_export_format(struct options *o, const struct option_row *row,
 			set_listing(o, listings[i].name);
 	if (o->exporting.format || o->exporting.listing)
 		return 0;
-	name_export_formats(names, sizeof(names));
+	list_words(row->word, NULL, names, sizeof(names));
 	return usage(err, "export has the formats %s, not \"%s\"", names, arg);
 }
 
@@ -570,7 +585,7 @@ static int find_export_format(struct options *o, struct error *err)
 			set_listing(o, listings[i].name);
 	if (e->format || e->listing)
 		return 0;
-	name_export_formats(names, sizeof(names));
+	list_words(export_word, NULL, names, sizeof(names));
 	if (!strcmp(e->output, "-"))
 		return usage(err, "export needs a format: -f NAME, one of %s", names);
 	return usage(err,
@@ -634,10 +649,10 @@ static const char *const dump_words[] = {"", "samples", "maps", "frames"};
 
 #define MEMBER(member) .at = offsetof(struct options, member)
 
-static const struct option_row option_rows[] = {
+const struct option_row option_rows[] = {
 	{"event", 'e', "EVENT", ON_SAMPLING, parse_event,
 	 .help = "what is sampled: cpu-clock (default), or page-faults",
-	 "cpu-clock or page-faults"},
+	 "cpu-clock or page-faults", .word = event_word},
 	{"count", 'c', "N", ON_SAMPLING, parse_number,
 	 .help = "with -e page-faults: one sample for each N of them (default 1)",
 	 "events a sample from 1 to 1000000000", MEMBER(sampling.event_period), .min = 1,
@@ -746,9 +761,11 @@ static const struct option_row option_rows[] = {
 	 .min = DUMP_SAMPLES, .max = DUMP_FRAMES},
 	{"format", 0, "NAME", ON_VIEW, parse_format,
 	 .help = "text (default), json, csv, or quickfix (annotate), see "
-		 "docs/formats.md"},
+		 "docs/formats.md",
+	 .word = format_word},
 	{"format", 'f', "NAME", ON_EXPORT, parse_export_format,
-	 .help = "see docs/formats.md (default: as the name of the output tells)"},
+	 .help = "see docs/formats.md (default: as the name of the output tells)",
+	 .word = export_word},
 	{"output", 'o', "FILE", ON_EXPORT, parse_export_output,
 	 .help = "where to write the export (default: stdout)", "a file name"},
 	{"labels", 0, "NAMES", ON_EXPORT, parse_labels,
@@ -845,26 +862,32 @@ static const struct option_row option_rows[] = {
 	{.name = NULL},
 };
 
-static const struct command_row {
-	enum command command;
-	const char *name, *synopsis, *help;
-} command_rows[] = {
+const char *const shell_names[] = {
+	[SHELL_BASH] = "bash", [SHELL_ZSH] = "zsh", [SHELL_FISH] = "fish"};
+_Static_assert(ARRAY_SIZE(shell_names) == NR_SHELLS, "one for each");
+
+const struct command_row command_rows[] = {
 	{COMMAND_RUN, "run", "run [OPTIONS] [--] CMD [ARG...]",
-	 "profile a command and its children, then print its hot lines"},
+	 "profile a command and its children, then print its hot lines", TAKES_COMMAND},
 	{COMMAND_RECORD, "record",
 	 "record [OPTIONS] -p PID | --container NAME | ... | -a",
-	 "profile running processes, or the whole machine, into a file"},
+	 "profile running processes, or the whole machine, into a file", TAKES_NOTHING},
 	{COMMAND_ANNOTATE, "annotate", "annotate [OPTIONS] [FILE|-]",
-	 "print hot lines within their source"},
-	{COMMAND_REPORT, "report", "report [OPTIONS] [FILE|-]", "print hot functions"},
+	 "print hot lines within their source", TAKES_PROFILES},
+	{COMMAND_REPORT, "report", "report [OPTIONS] [FILE|-]", "print hot functions",
+	 TAKES_PROFILES},
 	{COMMAND_EXPORT, "export", "export [-f FORMAT] [-o OUTPUT] [OPTIONS] [FILE|-]",
-	 "write a recording for other tools"},
+	 "write a recording for other tools", TAKES_PROFILES},
 	{COMMAND_DOCTOR, "doctor", "doctor [OPTIONS]",
-	 "check what works on this system, what does not, and the remedy"},
+	 "check what works on this system, what does not, and the remedy", TAKES_NOTHING},
 	{COMMAND_PYTHON_HOOK, "python-hook",
 	 "python-hook --install VENV | --remove VENV | --path",
-	 "give Numba's code line tables, in Pythons that lineburn does not start"},
+	 "give Numba's code line tables, in Pythons that lineburn does not start",
+	 TAKES_NOTHING},
+	{COMMAND_COMPLETION, "completion", "completion bash|zsh|fish",
+	 "print the completion script of a shell", TAKES_SHELL},
 };
+const size_t nr_command_rows = ARRAY_SIZE(command_rows);
 
 static const struct command_row *command_find(const char *name)
 {
@@ -993,6 +1016,22 @@ static int parse_rows(int argc, char **argv, const struct command_row *command,
 	return 0;
 }
 
+static int take_shell(int argc, char **argv, enum shell *ret, struct error *err)
+{
+	if (optind == argc)
+		return usage(err,
+			     "completion needs the name of a shell: lineburn completion "
+			     "bash, zsh or fish");
+	for (size_t i = 0; i < NR_SHELLS; i++)
+		if (!strcmp(argv[optind], shell_names[i])) {
+			*ret = (enum shell)i;
+			optind++;
+			return 0;
+		}
+	return usage(err, "completion knows bash, zsh and fish, not \"%s\"",
+		     argv[optind]);
+}
+
 /* Checks the remaining arguments and combinations of options. */
 static int check(int argc, char **argv, struct options *o, struct error *err)
 {
@@ -1026,6 +1065,10 @@ static int check(int argc, char **argv, struct options *o, struct error *err)
 		if (o->python_cache_dir && o->python_hook_action != PYTHON_HOOK_INSTALL)
 			return usage(err, "--cache-dir goes with --install; otherwise "
 					  "set LINEBURN_NUMBA_CACHE_DIR");
+		break;
+	case COMMAND_COMPLETION:
+		if (take_shell(argc, argv, &o->shell, err))
+			return -EINVAL;
 		break;
 	default:
 		break;

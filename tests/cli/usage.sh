@@ -124,3 +124,7 @@ try python-hook extra
 try python-hook --install
 try python-hook --install a --remove b
 try python-hook --path --cache-dir x
+try completion
+try completion tcsh
+try completion bash zsh
+try completion --shell bash
