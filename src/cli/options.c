@@ -760,11 +760,12 @@ const struct option_row option_rows[] = {
 	 "samples, maps or frames", MEMBER(sampling.dump), .words = dump_words,
 	 .min = DUMP_SAMPLES, .max = DUMP_FRAMES},
 	{"format", 0, "NAME", ON_VIEW, parse_format,
-	 .help = "text (default), json, csv, or quickfix (annotate), see "
+	 .help = "how to print: text (default), json, csv, or quickfix (annotate), see "
 		 "docs/formats.md",
 	 .word = format_word},
 	{"format", 'f', "NAME", ON_EXPORT, parse_export_format,
-	 .help = "see docs/formats.md (default: as the name of the output tells)",
+	 .help = "the format, see docs/formats.md (default: as the name of the output "
+		 "tells)",
 	 .word = export_word},
 	{"output", 'o', "FILE", ON_EXPORT, parse_export_output,
 	 .help = "where to write the export (default: stdout)", "a file name"},
@@ -775,9 +776,9 @@ const struct option_row option_rows[] = {
 	{"json", 0, NULL, ON_VIEW | ON_DOCTOR, parse_json,
 	 .help = "print JSON (docs/formats.md)"},
 	{"charge", 0, "WHAT", ON_LISTING, parse_word,
-	 .help = "line: innermost frame with a line (default); mine: the same outside of "
-		 "libraries; "
-		 "leaf: strictly the innermost frame",
+	 .help = "what a sample is charged to: line, the innermost frame with a line "
+		 "(default); mine, the same outside of libraries; leaf, strictly the "
+		 "innermost frame",
 	 "line, mine or leaf", MEMBER(viewing.attribution.charge), .words = charge_words,
 	 .max = CHARGE_LEAF},
 	{"leaf", 0, NULL, ON_LISTING, parse_value, .help = "the same as --charge=leaf",
@@ -854,8 +855,9 @@ const struct option_row option_rows[] = {
 	 .help = "tell specialisations of a function apart, by their types",
 	 MEMBER(viewing.show_types)},
 	{"color", 0, "WHEN", ON_LISTING, parse_word,
-	 .help = "auto (default), always or never", "auto, always or never",
-	 MEMBER(viewing.colour), .words = colour_words, .max = COLOUR_NEVER},
+	 .help = "use colours: auto (default: on a terminal), always or never",
+	 "auto, always or never", MEMBER(viewing.colour), .words = colour_words,
+	 .max = COLOUR_NEVER},
 	{"verbose", 'v', NULL, ON_ALL, parse_verbose,
 	 .help = "say what is done; -vv: every path that is tried"},
 	{"help", 'h', NULL, ON_ALL, parse_help, .help = "print this help"},
