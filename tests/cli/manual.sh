@@ -7,6 +7,6 @@ lists() { # PAGE: it with the lists of --help
 }
 lists "$page" | diff "$page" - && echo "as --help has them"
 sed -e '/^\.It Fl -dry-run$/,/^This shows/d' -e 's/^Tell threads apart\.$/Forget threads./' "$page" >changed
-lists changed | diff changed -
+lists changed | diff changed - | grep '^[<>]'
 sed 's/^\.It Fl -tid$/.It Fl -tide/' "$page" >unknown
 lists unknown
