@@ -493,6 +493,9 @@ static int check_view(const struct viewing *v, struct error *err)
 			     v->call_direction == CALL_CALLERS   ? "--callers"
 			     : v->call_direction == CALL_CALLEES ? "--callees"
 								 : "--types");
+	if (v->limit && v->show_asm && !strcmp(v->format, "text"))
+		return usage(err, "--limit and --asm exclude each other in text: --asm "
+				  "FILE:LINE, or --context 0, shows fewer instructions");
 	return check_format(v, err);
 }
 
@@ -805,6 +808,10 @@ const struct option_row option_rows[] = {
 	{"min-percent", 0, "P", ON_LISTING, parse_percent,
 	 .help = "leave out lines and functions below this share (default 0.5)",
 	 "a percentage from 0 to 100", MEMBER(viewing.min_share), .max = 100},
+	{"limit", 0, "N", ON_LISTING, parse_number,
+	 .help = "only the N hottest lines of all files, functions, groups or calls",
+	 "a number from 1 to 1000000000", MEMBER(viewing.limit), .min = 1,
+	 .max = 1000000000},
 	{"file", 0, "SUFFIX", ON_RUN | ON_ANNOTATE, parse_text,
 	 .help = "only source files whose path ends in SUFFIX",
 	 MEMBER(viewing.file_filter)},

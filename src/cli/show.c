@@ -9,6 +9,7 @@
 
 #include "analyze/attribution.h"
 #include "analyze/code_query.h"
+#include "analyze/hot_lines.h"
 #include "analyze/machine_code.h"
 #include "analyze/phase.h"
 #include "analyze/source.h"
@@ -91,6 +92,7 @@ static int add_call_tree(const struct viewing *v, const struct profile *p,
 		.runtime = v->attribution.runtime,
 		.min_share = v->min_share,
 		.max_depth = v->call_depth,
+		.max_nodes = v->limit,
 		.max_roots = v->call_direction == CALL_CALLERS && !v->call_what
 				     ? MAX_TREES_OF_CALLERS
 				     : 0,
@@ -119,6 +121,7 @@ int show_profile(const struct viewing *v, struct profile *p, const char *file_na
 		.width = terminal_width(),
 		.context = v->context,
 		.min_share = v->min_share,
+		.limit = v->limit,
 		.file_filter = v->file_filter,
 	};
 	struct render_input in = {.profile = p, .file_name = file_name};
@@ -153,6 +156,8 @@ int show_profile(const struct viewing *v, struct profile *p, const char *file_na
 		return rc;
 	in.call_tree = tree;
 	rc = attribution_new(p, &v->attribution, &a);
+	if (!rc && v->limit)
+		rc = hot_lines_limit(a, v->file_filter, v->limit);
 	if (!rc && format->needs & RENDER_SOURCE)
 		rc = source_attach(a, p, &search);
 	if (rc)

@@ -231,6 +231,7 @@ static void print_file(struct listing *l, const struct attribution_file *f)
 {
 	struct weight printed = {0}, rest;
 	size_t nr_with_samples = 0, nr_printed;
+	char below[32] = "";
 	uint32_t last = f->nr_lines ? f->lines[f->nr_lines - 1].line : 0;
 
 	l->digits = 4;
@@ -244,15 +245,20 @@ static void print_file(struct listing *l, const struct attribution_file *f)
 	if (nr_printed >= nr_with_samples)
 		return;
 	rest = weight_minus(&f->self, &printed);
-	paint_print(l, PAINT_DIM, "%7s           %*s  %s below %.3g %%\n",
+	if (!l->opts->limit)
+		snprintf(below, sizeof(below), " below %.3g %%",
+			 100 * l->opts->min_share);
+	paint_print(l, PAINT_DIM, "%7s           %*s  %s%s\n",
 		    figure_percent(listing_share(l, &rest)).text, l->digits, "...",
 		    figure_count(nr_with_samples - nr_printed, "more line", "more lines")
 			    .text,
-		    100 * l->opts->min_share);
+		    below);
 }
 
 static bool is_wanted(const struct listing *l, const struct attribution_file *f)
 {
+	if (f->left_out)
+		return false;
 	if (l->opts->file_filter)
 		return render_has_file(l->opts, f->path) &&
 		       (listing_share(l, &f->total) > 0 ||

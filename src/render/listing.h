@@ -86,10 +86,16 @@ const char *legend_no_code_sign(const struct render_options *opts);
 /** Explains the columns of tables of functions. */
 void legend_of_functions(const struct listing *l);
 
-/** Prints at most @max_rows (0: all) functions with at least opts->min_share. */
+/**
+ * Prints at most @max_rows (0: all) functions with at least opts->min_share, within
+ * opts->limit.
+ */
 void functions_table(struct listing *l, size_t max_rows);
 
-/** Prints the groups with at least opts->min_share, and the sum of the others. */
+/**
+ * Prints the groups with at least opts->min_share, within opts->limit, and the sum of
+ * the others.
+ */
 void groups_table(struct listing *l);
 
 /** Prints the tree and what was cut off. in->call_tree must not be NULL. */
