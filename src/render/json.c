@@ -283,12 +283,12 @@ static void set_omitted(struct json_builder *b, json_t *root,
 {
 	json_t *omitted = json_object();
 	size_t nr_functions = in->groups ? 0 : in->attribution->nr_functions;
+	size_t nr_processes = in->groups || !in->processes ? 0 : in->processes->nr;
 
 	json_set(b, omitted, "files", json_count(lines->files));
 	json_set(b, omitted, "lines", json_count(lines->lines));
 	json_set(b, omitted, "functions", json_count(nr_beyond(opts, nr_functions)));
-	json_set(b, omitted, "processes",
-		 json_count(nr_beyond(opts, in->processes ? in->processes->nr : 0)));
+	json_set(b, omitted, "processes", json_count(nr_beyond(opts, nr_processes)));
 	json_set(b, omitted, "groups",
 		 json_count(nr_beyond(opts, in->groups ? in->groups->nr : 0)));
 	json_set_weight(b, omitted, "self", self);
