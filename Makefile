@@ -235,6 +235,7 @@ install: $(BIN)
 	install -m 644 python/lineburn_hook/*.py \
 		$(DESTDIR)$(PREFIX)/share/lineburn/python/lineburn_hook
 	install -D -m 644 docs/lineburn.1 $(DESTDIR)$(PREFIX)/share/man/man1/lineburn.1
+	install -D -m 644 docs/SKILL.md $(DESTDIR)$(PREFIX)/share/doc/lineburn/SKILL.md
 	./$(BIN) completion bash | install -D -m 644 /dev/stdin \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/lineburn
 	./$(BIN) completion zsh | install -D -m 644 /dev/stdin \
