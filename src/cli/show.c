@@ -106,6 +106,25 @@ const struct render_format *viewing_format(const struct viewing *v)
 	return render_format_find(v->is_report ? "report" : "annotate", v->format);
 }
 
+/* Return: 0 or -ENOMEM. */
+static int add_attribution(const struct viewing *v, const struct profile *p,
+			   bool is_strangers, struct attribution **ret)
+{
+	_cleanup_(attribution_freep) struct attribution *a = NULL;
+	const struct source_search search = {.rules = v->source_paths,
+					     .nr_rules = v->nr_source_paths,
+					     .is_strangers = is_strangers};
+	int rc = attribution_new(p, &v->attribution, &a);
+
+	if (!rc && v->limit)
+		rc = hot_lines_limit(a, v->file_filter, v->limit);
+	if (!rc && viewing_format(v)->needs & RENDER_SOURCE)
+		rc = source_attach(a, p, &search);
+	if (!rc)
+		*ret = take_ptr(a);
+	return rc;
+}
+
 int show_profile(const struct viewing *v, struct profile *p, const char *file_name,
 		 bool is_strangers, FILE *out, struct error *err)
 {
@@ -125,9 +144,6 @@ int show_profile(const struct viewing *v, struct profile *p, const char *file_na
 		.file_filter = v->file_filter,
 	};
 	struct render_input in = {.profile = p, .file_name = file_name};
-	const struct source_search search = {.rules = v->source_paths,
-					     .nr_rules = v->nr_source_paths,
-					     .is_strangers = is_strangers};
 	struct phases phases;
 	size_t nr_withheld = 0;
 	int rc = 0;
@@ -155,11 +171,7 @@ int show_profile(const struct viewing *v, struct profile *p, const char *file_na
 	if (rc)
 		return rc;
 	in.call_tree = tree;
-	rc = attribution_new(p, &v->attribution, &a);
-	if (!rc && v->limit)
-		rc = hot_lines_limit(a, v->file_filter, v->limit);
-	if (!rc && format->needs & RENDER_SOURCE)
-		rc = source_attach(a, p, &search);
+	rc = add_attribution(v, p, is_strangers, &a);
 	if (rc)
 		return error_set(err, rc, "out of memory");
 	in.attribution = a;
