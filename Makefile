@@ -91,6 +91,7 @@ help:
 	@echo 'make lint           include table, format, clang-tidy, shellcheck'
 	@echo 'make fmt            format the sources'
 	@echo 'make golden-update  accept the output as it is now'
+	@echo 'make manual         write the option lists of docs/lineburn.1 as --help has them'
 	@echo 'make try-debian     check.sh on a new minimal Debian, SUITE=trixie (root, minutes)'
 	@echo 'make install        to PREFIX ($(PREFIX)), under DESTDIR'
 	@echo 'make compile_commands.json'
@@ -178,6 +179,9 @@ unit: $(UNIT_BINS)
 	@tests/run-unit.sh $(UNIT_BINS)
 replay: $(REPLAY_BINS)
 	@SUITE=replay tests/run-unit.sh $(REPLAY_BINS)
+# The option lists of the manual, from --help.
+manual: $(BIN)
+	@tools/manual.py ./$(BIN) docs/lineburn.1 >build/lineburn.1 && cp build/lineburn.1 docs/lineburn.1
 golden-update: $(addprefix $(BUILD)/tests/unit/,$(addprefix render/,formats asm call_tree groups) decode/answer export/formats)
 	@for test in $^; do LB_GOLDEN_UPDATE=1 $$test || exit 1; done
 cli: $(BIN)
@@ -231,6 +235,13 @@ install: $(BIN)
 	install -m 644 python/lineburn_hook/*.py \
 		$(DESTDIR)$(PREFIX)/share/lineburn/python/lineburn_hook
 	install -D -m 644 docs/lineburn.1 $(DESTDIR)$(PREFIX)/share/man/man1/lineburn.1
+	install -D -m 644 docs/SKILL.md $(DESTDIR)$(PREFIX)/share/doc/lineburn/SKILL.md
+	./$(BIN) completion bash | install -D -m 644 /dev/stdin \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/lineburn
+	./$(BIN) completion zsh | install -D -m 644 /dev/stdin \
+		$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_lineburn
+	./$(BIN) completion fish | install -D -m 644 /dev/stdin \
+		$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/lineburn.fish
 
 # Keeps the Python environments of tools/venv.sh and the kernels of tests/kernels, which are
 # downloaded.
@@ -244,5 +255,5 @@ distclean: clean
 	$(BUILD)/tests/unit/*/*/*.d) $(UNIT_LIB_OBJS:.o=.d) $(REPLAY_BINS:=.d) $(FAKE_OBJS:.o=.d) \
 	$(FUZZ_BINS:=.d)
 
-.PHONY: all help unit replay golden-update cli check check-root stats check-kernels check-python nightly loaded mutants fuzz bench soak try-debian fmt lint install clean distclean
+.PHONY: all help unit replay manual golden-update cli check check-root stats check-kernels check-python nightly loaded mutants fuzz bench soak try-debian fmt lint install clean distclean
 .SECONDARY:

@@ -7,6 +7,7 @@
 #include "base/escape.h"
 #include "base/log.h"
 #include "cli/commands.h"
+#include "cli/completion.h"
 #include "cli/options.h"
 #include "decode/requests.h"
 #include "doctor/doctor.h"
@@ -30,6 +31,9 @@ static int run(const struct options *o, int *status, struct error *err)
 	case COMMAND_PYTHON_HOOK:
 		return python_hook_run(o->python_hook_action, o->python_prefix,
 				       o->python_cache_dir, err);
+	case COMMAND_COMPLETION:
+		completion_print(o->shell, stdout);
+		return 0;
 	case COMMAND_VERSION:
 		puts("lineburn " LINEBURN_VERSION);
 		return 0;

@@ -71,6 +71,7 @@ struct attribution_line {
 	 * whose code the profile stores. All figures are 0.
 	 */
 	bool no_code;
+	bool left_out; /* by hot_lines_limit() */
 	struct attribution_callee *callees; /* by weight, descending; at most 8 */
 	size_t nr_callees;
 };
@@ -96,6 +97,7 @@ struct attribution_file {
 	struct weight self, total;
 	struct attribution_line *lines; /* by line number */
 	size_t nr_lines;
+	bool left_out; /* as all its lines */
 	struct attribution_source source; /* filled by source_attach() */
 };
 
@@ -153,6 +155,11 @@ struct attribution {
 	size_t nr_functions;
 	struct attribution_miss *misses; /* by samples, descending */
 	size_t nr_misses;
+	/* What hot_lines_limit() marked. */
+	struct attribution_left_out {
+		size_t files, lines;
+		struct weight self; /* of the lines */
+	} left_out;
 	/* for each sample of the profile; those without weight are charged to no line */
 	struct attribution_charge *charges;
 	uint8_t *line_uses; /* enum line_use of each of profile.lines */

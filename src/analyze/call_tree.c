@@ -727,6 +727,82 @@ static int start_walkers(struct builder *b)
 	return 0;
 }
 
+/* The heaviest first. A node is before its children, which are not heavier. */
+static int compare_nodes(const void *va, const void *vb, void *nodes)
+{
+	const struct call_node *a = (struct call_node *)nodes + *(const uint32_t *)va;
+	const struct call_node *b = (struct call_node *)nodes + *(const uint32_t *)vb;
+	int order = weight_compare(a->total, b->total);
+
+	return order ? order : (a > b) - (a < b);
+}
+
+/*
+ * Makes a dropped node part of what its parent, or the tree, cuts off. The weight of a
+ * parent that was dropped includes it.
+ */
+static void cut_off(struct call_tree *tree, const struct call_node *n,
+		    const uint32_t *new_index)
+{
+	struct call_rest *cut = &tree->cut;
+
+	if (n->parent != PROFILE_NONE) {
+		struct call_node *parent;
+
+		if (new_index[n->parent] == PROFILE_NONE)
+			return;
+		parent = &tree->nodes[new_index[n->parent]];
+		parent->nr_children--;
+		cut = &parent->cut;
+	}
+	cut->nr++;
+	weight_add(&cut->weight, n->total);
+}
+
+/* Keeps the nodes that have a new index, sets that, and the marks of last siblings. */
+static void drop_others(struct call_tree *tree, uint32_t *new_index, uint32_t *last_child)
+{
+	uint32_t nr = 0;
+
+	memset(last_child, 0, (tree->nr_nodes + 1) * sizeof(*last_child));
+	for (size_t i = 0; i < tree->nr_nodes; i++) {
+		struct call_node n = tree->nodes[i];
+
+		if (new_index[i] == PROFILE_NONE) {
+			cut_off(tree, &n, new_index);
+			continue;
+		}
+		n.parent = n.parent == PROFILE_NONE ? n.parent : new_index[n.parent];
+		n.is_last = false;
+		tree->nodes[nr] = n;
+		new_index[i] = nr++;
+		last_child[n.parent == PROFILE_NONE ? 0 : n.parent + 1] = nr;
+	}
+	for (size_t i = 0; i <= nr; i++)
+		if (last_child[i])
+			tree->nodes[last_child[i] - 1].is_last = true;
+	tree->nr_nodes = nr;
+}
+
+/* Keeps the @max heaviest nodes, which are a tree again. */
+static int keep_heaviest(struct call_tree *tree, size_t max)
+{
+	_cleanup_free_ uint32_t *order = calloc(tree->nr_nodes + 1, sizeof(*order));
+	_cleanup_free_ uint32_t *new_index = calloc(tree->nr_nodes + 1, sizeof(*order));
+
+	if (!order || !new_index)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < tree->nr_nodes; i++) {
+		order[i] = i;
+		new_index[i] = PROFILE_NONE;
+	}
+	qsort_r(order, tree->nr_nodes, sizeof(*order), compare_nodes, tree->nodes);
+	for (size_t i = 0; i < max; i++)
+		new_index[order[i]] = 0;
+	drop_others(tree, new_index, order);
+	return 0;
+}
+
 static int copy_functions(const struct call_index *index, struct call_tree *tree)
 {
 	tree->functions = calloc(index->functions.nr + 1, sizeof(*tree->functions));
@@ -768,6 +844,8 @@ int call_tree_new(const struct profile *p, const struct call_tree_options *optio
 			(uint64_t)(options->min_share * (double)tree->covered.cpu_ns);
 		r = build_children(&b, PROFILE_NONE, 0, b.nr_walkers);
 	}
+	if (!r && options->max_nodes && options->max_nodes < tree->nr_nodes)
+		r = keep_heaviest(tree, options->max_nodes);
 	if (!r)
 		r = copy_functions(&index, tree);
 	call_index_deinit(&index);

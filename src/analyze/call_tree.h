@@ -40,6 +40,7 @@ struct call_tree_options {
 	double min_share; /* 0..1, of the tree: smaller calls are cut off */
 	unsigned int max_depth; /* 1..CALL_TREE_MAX_DEPTH */
 	unsigned int max_roots; /* 0: all */
+	size_t max_nodes; /* only the heaviest; 0: all */
 };
 
 struct call_function {
@@ -72,8 +73,7 @@ struct call_node {
 	struct weight total;
 	/* Samples whose stack ends here, in the tree's direction. */
 	struct weight ends;
-	struct call_rest
-		cut; /* children below min_share, or beyond CALL_TREE_MAX_NODES */
+	struct call_rest cut; /* children below min_share, or beyond a number of nodes */
 	struct weight deeper; /* samples that continue beyond max_depth */
 };
 
@@ -87,7 +87,7 @@ struct call_tree {
 	struct call_node
 		*nodes; /* each before its children, these by total, descending */
 	size_t nr_nodes;
-	struct call_rest cut; /* roots below min_share, or beyond max_roots */
+	struct call_rest cut; /* roots below min_share, or beyond a number of them */
 	uint64_t nr_over_limit; /* nodes over CALL_TREE_MAX_NODES, part of cut */
 };
 

@@ -15,6 +15,7 @@
 #include "base/escape.h"
 #include "base/match.h"
 #include "base/vec.h"
+#include "cli/option.h"
 #include "collect/sampler.h"
 #include "export/export.h"
 #include "render/render.h"
@@ -35,172 +36,28 @@ enum {
 	ON_EXPORT = 1 << COMMAND_EXPORT,
 	ON_DOCTOR = 1 << COMMAND_DOCTOR,
 	ON_PYTHON_HOOK = 1 << COMMAND_PYTHON_HOOK,
+	ON_COMPLETION = 1 << COMMAND_COMPLETION,
 	ON_SAMPLING = ON_RUN | ON_RECORD,
 	ON_VIEW = ON_ANNOTATE | ON_REPORT,
 	ON_FILTERED = ON_VIEW | ON_EXPORT,
 	/* run shows its result, so it accepts options of the listing, too. */
 	ON_LISTING = ON_RUN | ON_VIEW,
-	ON_ALL = ON_SAMPLING | ON_FILTERED | ON_DOCTOR | ON_PYTHON_HOOK,
+	ON_ALL = ON_SAMPLING | ON_FILTERED | ON_DOCTOR | ON_PYTHON_HOOK | ON_COMPLETION,
 };
 
-struct option_row {
-	const char *name; /* long; NULL ends the table */
-	char letter; /* 0: long only */
-	const char *arg; /* name of the argument; NULL: none; "[=NAME]": optional */
-	unsigned int on; /* ON_* */
-	/* Return: 0, or -EINVAL with a message and EXIT_USAGE in @err. */
-	int (*parse)(struct options *o, const struct option_row *row, const char *arg,
-		     struct error *err);
-	const char *help;
-	const char *takes; /* for the message about an invalid argument */
-	size_t at; /* offset of the member of struct options that it sets */
-	int kind; /* selects the variant of parse(); or the member's value */
-	unsigned long min, max; /* of a number; of the member's values with words */
-	const char *const *words; /* by the member's value */
-};
+/* ---- sampling ---- */
 
-static void *member_of(struct options *o, const struct option_row *row)
+static const char *event_word(const char *command, size_t i)
 {
-	return (char *)o + row->at;
-}
-
-/* Returns the name for messages: "-F", "--budget". */
-static const char *name_of(const struct option_row *row, char ret[32])
-{
-	if (row->letter)
-		snprintf(ret, 32, "-%c", row->letter);
-	else
-		snprintf(ret, 32, "--%s", row->name);
-	return ret;
-}
-
-/* Reports an error of the command line. */
-#define usage(err, ...) error_set_exit(err, EXIT_USAGE, -EINVAL, __VA_ARGS__)
-
-/* Both return -EINVAL. */
-static int refuse(const struct option_row *row, const char *arg, struct error *err)
-{
-	char name[32];
-
-	return usage(err, "%s takes %s, not \"%s\"", name_of(row, name), row->takes, arg);
-}
-
-static int refuse_more(const struct option_row *row, int max, const char *arg,
-		       struct error *err)
-{
-	char name[32];
-
-	return usage(err, "%s can be given %d times at most, the next one was \"%s\"",
-		     name_of(row, name), max, arg);
-}
-
-/* ---- parsers of values ---- */
-
-static int parse_flag(struct options *o, const struct option_row *row, const char *arg,
-		      struct error *err)
-{
-	(void)arg;
-	(void)err;
-	*(bool *)member_of(o, row) = true;
-	return 0;
-}
-
-static int parse_value(struct options *o, const struct option_row *row, const char *arg,
-		       struct error *err)
-{
-	(void)arg;
-	(void)err;
-	*(int *)member_of(o, row) = row->kind;
-	return 0;
-}
-
-static int parse_text(struct options *o, const struct option_row *row, const char *arg,
-		      struct error *err)
-{
-	(void)err;
-	*(const char **)member_of(o, row) = arg;
-	return 0;
-}
-
-/* Parses one of row->words. */
-static int parse_word(struct options *o, const struct option_row *row, const char *arg,
-		      struct error *err)
-{
-	for (unsigned long value = row->min; value <= row->max; value++)
-		if (!strcmp(row->words[value], arg)) {
-			*(unsigned int *)member_of(o, row) = (unsigned int)value;
-			return 0;
-		}
-	return refuse(row, arg, err);
-}
-
-static bool read_number(const struct option_row *row, const char *arg, unsigned long *ret)
-{
-	char *end;
-
-	*ret = strtoul(arg, &end, 10);
-	return end != arg && !*end && *arg != '-' && *ret >= row->min && *ret <= row->max;
-}
-
-static int parse_number(struct options *o, const struct option_row *row, const char *arg,
-			struct error *err)
-{
-	unsigned long number;
-
-	if (!read_number(row, arg, &number))
-		return refuse(row, arg, err);
-	*(uint32_t *)member_of(o, row) = (uint32_t)number;
-	return 0;
-}
-
-static int parse_mib(struct options *o, const struct option_row *row, const char *arg,
-		     struct error *err)
-{
-	unsigned long mib;
-
-	if (!read_number(row, arg, &mib))
-		return refuse(row, arg, err);
-	*(uint64_t *)member_of(o, row) = (uint64_t)mib << 20;
-	return 0;
-}
-
-/* Reads a number from row->min to row->max, with an optional fraction. */
-static bool read_real(const struct option_row *row, const char *arg, double *ret)
-{
-	char *end;
-
-	*ret = strtod(arg, &end);
-	return end != arg && !*end && *ret >= (double)row->min &&
-	       *ret <= (double)row->max;
-}
-
-static int parse_seconds(struct options *o, const struct option_row *row, const char *arg,
-			 struct error *err)
-{
-	double seconds;
-
-	if (!read_real(row, arg, &seconds))
-		return refuse(row, arg, err);
-	*(double *)member_of(o, row) = seconds;
-	return 0;
-}
-
-static int parse_min_percent(struct options *o, const struct option_row *row,
-			     const char *arg, struct error *err)
-{
-	double percent;
-
-	if (!read_real(row, arg, &percent))
-		return refuse(row, arg, err);
-	o->viewing.min_share = percent / 100;
-	return 0;
+	(void)command;
+	return sample_source_name(i);
 }
 
 static int parse_event(struct options *o, const struct option_row *row, const char *arg,
 		       struct error *err)
 {
 	o->sampling.source = sample_source_named(arg);
-	return o->sampling.source ? 0 : refuse(row, arg, err);
+	return o->sampling.source ? 0 : option_refuse(row, arg, err);
 }
 
 static int parse_budget(struct options *o, const struct option_row *row, const char *arg,
@@ -212,7 +69,7 @@ static int parse_budget(struct options *o, const struct option_row *row, const c
 	if (end != arg && *end == '%')
 		end++;
 	if (end == arg || *end || !(percent >= 0.001 && percent <= 100))
-		return refuse(row, arg, err);
+		return option_refuse(row, arg, err);
 	o->sampling.budget_ppm = (uint32_t)lround(percent * 1e4);
 	return 0;
 }
@@ -243,7 +100,7 @@ static int parse_window(struct options *o, const struct option_row *row, const c
 
 	if (!read_scaled(arg, "smh", scales, &seconds) || seconds < MIN_WINDOW_S ||
 	    seconds > MAX_SECONDS)
-		return refuse(row, arg, err);
+		return option_refuse(row, arg, err);
 	o->sampling.window_s = seconds;
 	return 0;
 }
@@ -257,7 +114,7 @@ static int parse_max_size(struct options *o, const struct option_row *row,
 
 	if (!read_scaled(arg, "KMG", scales, &bytes) || bytes < 1 ||
 	    bytes >= (double)(1ULL << 62))
-		return refuse(row, arg, err);
+		return option_refuse(row, arg, err);
 	o->sampling.max_size_bytes = (uint64_t)bytes;
 	return 0;
 }
@@ -266,7 +123,7 @@ static int parse_output(struct options *o, const struct option_row *row, const c
 			struct error *err)
 {
 	if (!*arg)
-		return refuse(row, arg, err);
+		return option_refuse(row, arg, err);
 	o->sampling.output = arg;
 	o->sampling.output_given = true;
 	return 0;
@@ -298,14 +155,16 @@ static int check_comm(const struct target_request *t, const struct option_row *r
 			arg);
 	for (size_t i = 0; i < t->nr_values; i++)
 		nr += t->values[i].kind == LB_FILTER_COMM;
-	return nr == LB_COMM_PATTERNS ? refuse_more(row, LB_COMM_PATTERNS, arg, err) : 0;
+	return nr == LB_COMM_PATTERNS
+		       ? option_refuse_more(row, LB_COMM_PATTERNS, arg, err)
+		       : 0;
 }
 
 static int add_pid(struct target_request *t, const struct option_row *row, uint32_t pid,
 		   const char *arg, struct error *err)
 {
 	if (vec_grow(&t->pids, &t->cap_pids, t->nr_pids + 1, sizeof(*t->pids), MAX_PIDS))
-		return refuse_more(row, MAX_PIDS, arg, err);
+		return option_refuse_more(row, MAX_PIDS, arg, err);
 	t->pids[t->nr_pids++] = pid;
 	return 0;
 }
@@ -322,7 +181,7 @@ static int parse_target(struct options *o, const struct option_row *row, const c
 	char name[32];
 
 	if (!arg[excludes] || (has_id && !id))
-		return refuse(row, arg, err);
+		return option_refuse(row, arg, err);
 	if (kind == LB_FILTER_PROCESS && !excludes)
 		return add_pid(t, row, id, arg, err);
 	if (kind == LB_FILTER_COMM && check_comm(t, row, arg, err))
@@ -332,7 +191,7 @@ static int parse_target(struct options *o, const struct option_row *row, const c
 		return usage(err,
 			     "%d choices can be given at most, the next one was "
 			     "%s %s",
-			     MAX_TARGET_VALUES, name_of(row, name), arg);
+			     MAX_TARGET_VALUES, option_name(row, name), arg);
 	t->values[t->nr_values++] = (struct target_value){
 		.kind = kind, .excludes = excludes, .text = arg + excludes, .number = id};
 	return 0;
@@ -442,21 +301,31 @@ static int check_window(const struct sampling *s, struct error *err)
 
 /* ---- viewing ---- */
 
+/* Writes the words of an option for messages: "a, b". */
+static void list_words(const char *(*word)(const char *command, size_t i),
+		       const char *command, char *ret, size_t size)
+{
+	*ret = '\0';
+	for (size_t i = 0; word(command, i); i++)
+		text_append(ret, size, "%s%s", i ? ", " : "", word(command, i));
+}
+
+static const char *format_word(const char *command, size_t i)
+{
+	for (size_t j = 0; j < nr_render_formats; j++)
+		if (!strcmp(render_formats[j].command, command) && !i--)
+			return render_formats[j].name;
+	return NULL;
+}
+
 static int parse_format(struct options *o, const struct option_row *row, const char *arg,
 			struct error *err)
 {
 	const char *command = o->viewing.is_report ? "report" : "annotate";
 	const struct render_format *format = render_format_find(command, arg);
-	char names[128] = "";
+	char names[128];
 
-	(void)row;
-	for (size_t i = 0; i < nr_render_formats; i++) {
-		if (strcmp(render_formats[i].command, command) != 0)
-			continue;
-		if (*names)
-			strcat(names, ", ");
-		strncat(names, render_formats[i].name, sizeof(names) - strlen(names) - 3);
-	}
+	list_words(row->word, command, names, sizeof(names));
 	if (!format)
 		return usage(err, "%s has the formats %s, not \"%s\"", command, names,
 			     arg);
@@ -481,13 +350,13 @@ static int parse_source_path(struct options *o, const struct option_row *row,
 	char *copy, *equals;
 
 	if (!strchr(arg, '=') || *arg == '=')
-		return refuse(row, arg, err);
+		return option_refuse(row, arg, err);
 	copy = strdup(arg);
 	if (!copy ||
 	    vec_grow(&v->source_paths, &v->cap_source_paths, v->nr_source_paths + 1,
 		     sizeof(*v->source_paths), MAX_SOURCE_PATHS)) {
 		free(copy);
-		return refuse_more(row, MAX_SOURCE_PATHS, arg, err);
+		return option_refuse_more(row, MAX_SOURCE_PATHS, arg, err);
 	}
 	equals = strchr(copy, '=');
 	*equals = '\0';
@@ -500,7 +369,7 @@ static int parse_asm(struct options *o, const struct option_row *row, const char
 		     struct error *err)
 {
 	if (arg && !*arg)
-		return refuse(row, arg, err);
+		return option_refuse(row, arg, err);
 	o->viewing.show_asm = true;
 	o->viewing.asm_what = arg;
 	return 0;
@@ -513,7 +382,7 @@ static int parse_call_tree(struct options *o, const struct option_row *row,
 	enum call_direction direction = (enum call_direction)row->kind;
 
 	if (arg && !*arg)
-		return refuse(row, arg, err);
+		return option_refuse(row, arg, err);
 	if (o->viewing.call_direction && o->viewing.call_direction != direction)
 		return usage(err, "--callers and --callees exclude each other");
 	o->viewing.call_direction = direction;
@@ -552,7 +421,7 @@ static int parse_group_by(struct options *o, const struct option_row *row,
 	struct viewing *v = &o->viewing;
 
 	if (!*arg)
-		return refuse(row, arg, err);
+		return option_refuse(row, arg, err);
 	v->group_by = GROUP_BY_LABEL;
 	v->group_label = arg;
 	for (int by = GROUP_BY_NOTHING + 1; by < GROUP_BY_LABEL; by++)
@@ -570,10 +439,10 @@ static int parse_frame_filter(struct options *o, const struct option_row *row,
 	struct viewing *v = &o->viewing;
 
 	if (!*arg)
-		return refuse(row, arg, err);
+		return option_refuse(row, arg, err);
 	if (vec_grow(&v->frame_filters, &v->cap_frame_filters, v->nr_frame_filters + 1,
 		     sizeof(*v->frame_filters), FILTER_MAX_FILTERS))
-		return refuse_more(row, FILTER_MAX_FILTERS, arg, err);
+		return option_refuse_more(row, FILTER_MAX_FILTERS, arg, err);
 	v->frame_filters[v->nr_frame_filters++] = (struct frame_filter){
 		.kind = (enum frame_filter_kind)row->kind, .regex = arg};
 	return frame_filter_check(arg, row->name, err);
@@ -583,7 +452,7 @@ static int parse_time(struct options *o, const struct option_row *row, const cha
 		      struct error *err)
 {
 	if (!time_range_parse(arg, &o->viewing.time))
-		return refuse(row, arg, err);
+		return option_refuse(row, arg, err);
 	o->viewing.time_text = arg;
 	return 0;
 }
@@ -666,6 +535,9 @@ static int check_view(const struct viewing *v, struct error *err)
 			     v->call_direction == CALL_CALLERS   ? "--callers"
 			     : v->call_direction == CALL_CALLEES ? "--callees"
 								 : "--types");
+	if (v->limit && v->show_asm && !strcmp(v->format, "text"))
+		return usage(err, "--limit and --asm exclude each other in text: --asm "
+				  "FILE:LINE, or --context 0, shows fewer instructions");
 	return check_format(v, err);
 }
 
@@ -683,14 +555,13 @@ static const struct {
 	{"quickfix", ".qf"},
 };
 
-/* "a, b" for messages. */
-static void name_export_formats(char *ret, size_t size)
+static const char *export_word(const char *command, size_t i)
 {
-	*ret = '\0';
-	for (size_t i = 0; i < nr_export_formats; i++)
-		text_append(ret, size, "%s, ", export_formats[i].name);
-	for (size_t i = 0; i < ARRAY_SIZE(listings); i++)
-		text_append(ret, size, "%s%s", i ? ", " : "", listings[i].name);
+	(void)command;
+	if (i < nr_export_formats)
+		return export_formats[i].name;
+	i -= nr_export_formats;
+	return i < ARRAY_SIZE(listings) ? listings[i].name : NULL;
 }
 
 static void set_listing(struct options *o, const char *name)
@@ -704,7 +575,6 @@ static int parse_export_format(struct options *o, const struct option_row *row,
 {
 	char names[256];
 
-	(void)row;
 	o->exporting.format = export_format_find(arg);
 	o->exporting.listing = NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(listings); i++)
@@ -712,7 +582,7 @@ static int parse_export_format(struct options *o, const struct option_row *row,
 			set_listing(o, listings[i].name);
 	if (o->exporting.format || o->exporting.listing)
 		return 0;
-	name_export_formats(names, sizeof(names));
+	list_words(row->word, NULL, names, sizeof(names));
 	return usage(err, "export has the formats %s, not \"%s\"", names, arg);
 }
 
@@ -720,7 +590,7 @@ static int parse_export_output(struct options *o, const struct option_row *row,
 			       const char *arg, struct error *err)
 {
 	if (!*arg)
-		return refuse(row, arg, err);
+		return option_refuse(row, arg, err);
 	o->exporting.output = arg;
 	return 0;
 }
@@ -741,7 +611,7 @@ static int parse_labels(struct options *o, const struct option_row *row, const c
 			     sizeof(*e->labels), MAX_LABELS))
 			return usage(err, "--labels takes %d names at most", MAX_LABELS);
 		if (!*name)
-			return refuse(row, arg, err);
+			return option_refuse(row, arg, err);
 		if (!is_none)
 			e->labels[e->nr_labels++] = name;
 	}
@@ -760,7 +630,7 @@ static int find_export_format(struct options *o, struct error *err)
 			set_listing(o, listings[i].name);
 	if (e->format || e->listing)
 		return 0;
-	name_export_formats(names, sizeof(names));
+	list_words(export_word, NULL, names, sizeof(names));
 	if (!strcmp(e->output, "-"))
 		return usage(err, "export needs a format: -f NAME, one of %s", names);
 	return usage(err,
@@ -824,10 +694,10 @@ static const char *const dump_words[] = {"", "samples", "maps", "frames"};
 
 #define MEMBER(member) .at = offsetof(struct options, member)
 
-static const struct option_row option_rows[] = {
+const struct option_row option_rows[] = {
 	{"event", 'e', "EVENT", ON_SAMPLING, parse_event,
 	 .help = "what is sampled: cpu-clock (default), or page-faults",
-	 "cpu-clock or page-faults"},
+	 "cpu-clock or page-faults", .word = event_word},
 	{"count", 'c', "N", ON_SAMPLING, parse_number,
 	 .help = "with -e page-faults: one sample for each N of them (default 1)",
 	 "events a sample from 1 to 1000000000", MEMBER(sampling.event_period), .min = 1,
@@ -935,10 +805,13 @@ static const struct option_row option_rows[] = {
 	 "samples, maps or frames", MEMBER(sampling.dump), .words = dump_words,
 	 .min = DUMP_SAMPLES, .max = DUMP_FRAMES},
 	{"format", 0, "NAME", ON_VIEW, parse_format,
-	 .help = "text (default), json, csv, or quickfix (annotate), see "
-		 "docs/formats.md"},
+	 .help = "how to print: text (default), json, csv, or quickfix (annotate), see "
+		 "docs/formats.md",
+	 .word = format_word},
 	{"format", 'f', "NAME", ON_EXPORT, parse_export_format,
-	 .help = "see docs/formats.md (default: as the name of the output tells)"},
+	 .help = "the format, see docs/formats.md (default: as the name of the output "
+		 "tells)",
+	 .word = export_word},
 	{"output", 'o', "FILE", ON_EXPORT, parse_export_output,
 	 .help = "where to write the export (default: stdout)", "a file name"},
 	{"labels", 0, "NAMES", ON_EXPORT, parse_labels,
@@ -948,9 +821,9 @@ static const struct option_row option_rows[] = {
 	{"json", 0, NULL, ON_VIEW | ON_DOCTOR, parse_json,
 	 .help = "print JSON (docs/formats.md)"},
 	{"charge", 0, "WHAT", ON_LISTING, parse_word,
-	 .help = "line: innermost frame with a line (default); mine: the same outside of "
-		 "libraries; "
-		 "leaf: strictly the innermost frame",
+	 .help = "what a sample is charged to: line, the innermost frame with a line "
+		 "(default); mine, the same outside of libraries; leaf, strictly the "
+		 "innermost frame",
 	 "line, mine or leaf", MEMBER(viewing.attribution.charge), .words = charge_words,
 	 .max = CHARGE_LEAF},
 	{"leaf", 0, NULL, ON_LISTING, parse_value, .help = "the same as --charge=leaf",
@@ -974,9 +847,13 @@ static const struct option_row option_rows[] = {
 	{"context", 0, "N", ON_RUN | ON_ANNOTATE, parse_number,
 	 .help = "source lines shown around a hot one (default 2)",
 	 "a number of lines from 0 to 1000", MEMBER(viewing.context), .max = 1000},
-	{"min-percent", 0, "P", ON_LISTING, parse_min_percent,
+	{"min-percent", 0, "P", ON_LISTING, parse_percent,
 	 .help = "leave out lines and functions below this share (default 0.5)",
-	 "a percentage from 0 to 100", .max = 100},
+	 "a percentage from 0 to 100", MEMBER(viewing.min_share), .max = 100},
+	{"limit", 0, "N", ON_LISTING, parse_number,
+	 .help = "only the N hottest lines of all files, functions, groups or calls",
+	 "a number from 1 to 1000000000", MEMBER(viewing.limit), .min = 1,
+	 .max = 1000000000},
 	{"file", 0, "SUFFIX", ON_RUN | ON_ANNOTATE, parse_text,
 	 .help = "only source files whose path ends in SUFFIX",
 	 MEMBER(viewing.file_filter)},
@@ -999,7 +876,8 @@ static const struct option_row option_rows[] = {
 	 .help = "a table by container, unit, pod, process, thread, comm, user, cgroup "
 		 "or "
 		 "the name of another label",
-	 "container, unit, pod, process, thread, comm, user, cgroup or a label"},
+	 "container, unit, pod, process, thread, comm, user, cgroup or a label",
+	 .words = group_by_names, .min = GROUP_BY_NOTHING + 1, .max = GROUP_BY_CGROUP},
 	{"container", 0, "ID|NAME", ON_FILTERED, parse_filter,
 	 .help = "only samples of this container; this and the next seven options may be "
 		 "repeated; \"!\" in front excludes, \"-\" selects samples without one",
@@ -1040,8 +918,9 @@ static const struct option_row option_rows[] = {
 	 .help = "tell specialisations of a function apart, by their types",
 	 MEMBER(viewing.show_types)},
 	{"color", 0, "WHEN", ON_LISTING, parse_word,
-	 .help = "auto (default), always or never", "auto, always or never",
-	 MEMBER(viewing.colour), .words = colour_words, .max = COLOUR_NEVER},
+	 .help = "use colours: auto (default: on a terminal), always or never",
+	 "auto, always or never", MEMBER(viewing.colour), .words = colour_words,
+	 .max = COLOUR_NEVER},
 	{"no-pager", 0, NULL, ON_LISTING, parse_flag,
 	 .help = "print to a terminal at once, not through $PAGER or less",
 	 MEMBER(viewing.no_pager)},
@@ -1051,26 +930,32 @@ static const struct option_row option_rows[] = {
 	{.name = NULL},
 };
 
-static const struct command_row {
-	enum command command;
-	const char *name, *synopsis, *help;
-} command_rows[] = {
+const char *const shell_names[] = {
+	[SHELL_BASH] = "bash", [SHELL_ZSH] = "zsh", [SHELL_FISH] = "fish"};
+_Static_assert(ARRAY_SIZE(shell_names) == NR_SHELLS, "one for each");
+
+const struct command_row command_rows[] = {
 	{COMMAND_RUN, "run", "run [OPTIONS] [--] CMD [ARG...]",
-	 "profile a command and its children, then print its hot lines"},
+	 "profile a command and its children, then print its hot lines", TAKES_COMMAND},
 	{COMMAND_RECORD, "record",
 	 "record [OPTIONS] -p PID | --container NAME | ... | -a",
-	 "profile running processes, or the whole machine, into a file"},
+	 "profile running processes, or the whole machine, into a file", TAKES_NOTHING},
 	{COMMAND_ANNOTATE, "annotate", "annotate [OPTIONS] [FILE|-]",
-	 "print hot lines within their source"},
-	{COMMAND_REPORT, "report", "report [OPTIONS] [FILE|-]", "print hot functions"},
+	 "print hot lines within their source", TAKES_PROFILES},
+	{COMMAND_REPORT, "report", "report [OPTIONS] [FILE|-]", "print hot functions",
+	 TAKES_PROFILES},
 	{COMMAND_EXPORT, "export", "export [-f FORMAT] [-o OUTPUT] [OPTIONS] [FILE|-]",
-	 "write a recording for other tools"},
+	 "write a recording for other tools", TAKES_PROFILES},
 	{COMMAND_DOCTOR, "doctor", "doctor [OPTIONS]",
-	 "check what works on this system, what does not, and the remedy"},
+	 "check what works on this system, what does not, and the remedy", TAKES_NOTHING},
 	{COMMAND_PYTHON_HOOK, "python-hook",
 	 "python-hook --install VENV | --remove VENV | --path",
-	 "give Numba's code line tables, in Pythons that lineburn does not start"},
+	 "give Numba's code line tables, in Pythons that lineburn does not start",
+	 TAKES_NOTHING},
+	{COMMAND_COMPLETION, "completion", "completion bash|zsh|fish",
+	 "print the completion script of a shell", TAKES_SHELL},
 };
+const size_t nr_command_rows = ARRAY_SIZE(command_rows);
 
 static const struct command_row *command_find(const char *name)
 {
@@ -1199,6 +1084,22 @@ static int parse_rows(int argc, char **argv, const struct command_row *command,
 	return 0;
 }
 
+static int take_shell(int argc, char **argv, enum shell *ret, struct error *err)
+{
+	if (optind == argc)
+		return usage(err,
+			     "completion needs the name of a shell: lineburn completion "
+			     "bash, zsh or fish");
+	for (size_t i = 0; i < NR_SHELLS; i++)
+		if (!strcmp(argv[optind], shell_names[i])) {
+			*ret = (enum shell)i;
+			optind++;
+			return 0;
+		}
+	return usage(err, "completion knows bash, zsh and fish, not \"%s\"",
+		     argv[optind]);
+}
+
 /* Checks the remaining arguments and combinations of options. */
 static int check(int argc, char **argv, struct options *o, struct error *err)
 {
@@ -1232,6 +1133,10 @@ static int check(int argc, char **argv, struct options *o, struct error *err)
 		if (o->python_cache_dir && o->python_hook_action != PYTHON_HOOK_INSTALL)
 			return usage(err, "--cache-dir goes with --install; otherwise "
 					  "set LINEBURN_NUMBA_CACHE_DIR");
+		break;
+	case COMMAND_COMPLETION:
+		if (take_shell(argc, argv, &o->shell, err))
+			return -EINVAL;
 		break;
 	default:
 		break;

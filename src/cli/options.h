@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The command line: one table drives parsing, --help and the man-page check. */
+/*
+ * The command line: one table drives parsing, --help, completion and the option lists of
+ * the manual.
+ */
 #ifndef LB_CLI_OPTIONS_H
 #define LB_CLI_OPTIONS_H
 
@@ -9,6 +12,7 @@
 
 #include "base/error.h"
 #include "cli/export_profile.h"
+#include "cli/option.h"
 #include "cli/show.h"
 #include "launch/python_hook.h"
 #include "record/sampling.h"
@@ -27,9 +31,34 @@ enum command {
 	COMMAND_EXPORT,
 	COMMAND_DOCTOR,
 	COMMAND_PYTHON_HOOK,
+	COMMAND_COMPLETION,
 	COMMAND_HELP, /* --help, also of a command; sets help_for */
 	COMMAND_VERSION,
 };
+
+struct command_row {
+	enum command command;
+	const char *name, *synopsis, *help;
+	/* What follows the options. */
+	enum command_takes {
+		TAKES_PROFILES, /* recordings, most often one */
+		TAKES_NOTHING,
+		TAKES_COMMAND, /* a command to run, and its arguments */
+		TAKES_SHELL, /* the name of a shell */
+	} takes;
+};
+
+extern const struct option_row option_rows[]; /* the last one has no name */
+extern const struct command_row command_rows[];
+extern const size_t nr_command_rows;
+
+enum shell {
+	SHELL_BASH,
+	SHELL_ZSH,
+	SHELL_FISH,
+	NR_SHELLS,
+};
+extern const char *const shell_names[NR_SHELLS];
 
 /* Strings are borrowed from argv. */
 struct options {
@@ -52,6 +81,8 @@ struct options {
 	enum python_hook_action python_hook_action;
 	const char *python_prefix;
 	const char *python_cache_dir; /* NULL: not given */
+
+	enum shell shell; /* completion */
 };
 
 /** Parses argv. Return: 0, or -EINVAL with a message and EXIT_USAGE in @err. */

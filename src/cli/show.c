@@ -9,6 +9,7 @@
 
 #include "analyze/attribution.h"
 #include "analyze/code_query.h"
+#include "analyze/hot_lines.h"
 #include "analyze/machine_code.h"
 #include "analyze/phase.h"
 #include "analyze/source.h"
@@ -91,6 +92,7 @@ static int add_call_tree(const struct viewing *v, const struct profile *p,
 		.runtime = v->attribution.runtime,
 		.min_share = v->min_share,
 		.max_depth = v->call_depth,
+		.max_nodes = v->limit,
 		.max_roots = v->call_direction == CALL_CALLERS && !v->call_what
 				     ? MAX_TREES_OF_CALLERS
 				     : 0,
@@ -122,6 +124,25 @@ int apply_filters(const struct viewing *v, struct profile *p, struct filtered **
 	return rc;
 }
 
+/* Return: 0 or -ENOMEM. */
+static int add_attribution(const struct viewing *v, const struct profile *p,
+			   bool is_strangers, struct attribution **ret)
+{
+	_cleanup_(attribution_freep) struct attribution *a = NULL;
+	const struct source_search search = {.rules = v->source_paths,
+					     .nr_rules = v->nr_source_paths,
+					     .is_strangers = is_strangers};
+	int rc = attribution_new(p, &v->attribution, &a);
+
+	if (!rc && v->limit)
+		rc = hot_lines_limit(a, v->file_filter, v->limit);
+	if (!rc && viewing_format(v)->needs & RENDER_SOURCE)
+		rc = source_attach(a, p, &search);
+	if (!rc)
+		*ret = take_ptr(a);
+	return rc;
+}
+
 int show_profile(const struct viewing *v, struct profile *p, const char *file_name,
 		 bool is_strangers, FILE *out, struct error *err)
 {
@@ -137,12 +158,10 @@ int show_profile(const struct viewing *v, struct profile *p, const char *file_na
 		.width = terminal_width(),
 		.context = v->context,
 		.min_share = v->min_share,
+		.limit = v->limit,
 		.file_filter = v->file_filter,
 	};
 	struct render_input in = {.profile = p, .file_name = file_name};
-	const struct source_search search = {.rules = v->source_paths,
-					     .nr_rules = v->nr_source_paths,
-					     .is_strangers = is_strangers};
 	struct phases phases;
 	size_t nr_withheld = 0;
 	int rc = apply_filters(v, p, &filtered, err);
@@ -168,9 +187,7 @@ int show_profile(const struct viewing *v, struct profile *p, const char *file_na
 	if (rc)
 		return rc;
 	in.call_tree = tree;
-	rc = attribution_new(p, &v->attribution, &a);
-	if (!rc && format->needs & RENDER_SOURCE)
-		rc = source_attach(a, p, &search);
+	rc = add_attribution(v, p, is_strangers, &a);
 	if (rc)
 		return error_set(err, rc, "out of memory");
 	in.attribution = a;

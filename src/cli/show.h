@@ -36,6 +36,7 @@ struct viewing {
 	bool open_sources; /* open files that the profile names, even if untrusted */
 	unsigned int context;
 	double min_share; /* 0..1 */
+	uint32_t limit; /* most lines, functions, groups, nodes of a tree; 0: all */
 	const char *file_filter;
 	bool show_asm;
 	const char *asm_what; /* function or FILE:LINE; NULL: the hottest function */

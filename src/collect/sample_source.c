@@ -23,6 +23,11 @@ const struct sample_source_kind *sample_source_named(const char *name)
 	return NULL;
 }
 
+const char *sample_source_name(size_t i)
+{
+	return i < LB_NR_SOURCES ? kinds[i]->name : NULL;
+}
+
 static void *item_at(const struct sample_source *s, size_t i)
 {
 	return (char *)s->items + i * s->kind->item_bytes;

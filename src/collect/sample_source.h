@@ -73,6 +73,9 @@ extern const struct sample_source_kind cpu_clock_source, page_fault_source;
 /** Finds a source by name. Return: NULL: there is none. */
 const struct sample_source_kind *sample_source_named(const char *name);
 
+/** Returns the name of source @i. Return: NULL: there are no more. */
+const char *sample_source_name(size_t i);
+
 /** Closes the events. */
 void sample_source_deinit(struct sample_source *s);
 

@@ -19,10 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/hot_lines.h"
 #include "base/cleanup.h"
 #include "render/asm.h"
 #include "render/figure.h"
-#include "render/hot_lines.h"
 #include "render/hunk.h"
 #include "render/listing.h"
 #include "render/text.h"
@@ -246,6 +246,7 @@ static void print_file(struct listing *l, const struct attribution_file *f)
 {
 	struct weight printed = {0}, rest;
 	size_t nr_with_samples = 0, nr_printed;
+	char below[32] = "";
 	uint32_t last = f->nr_lines ? f->lines[f->nr_lines - 1].line : 0;
 
 	l->digits = 4;
@@ -259,11 +260,14 @@ static void print_file(struct listing *l, const struct attribution_file *f)
 	if (nr_printed >= nr_with_samples)
 		return;
 	rest = weight_minus(&f->self, &printed);
-	paint_print(l, PAINT_DIM, "%7s           %*s  %s below %.3g %%\n",
+	if (!l->opts->limit)
+		snprintf(below, sizeof(below), " below %.3g %%",
+			 100 * l->opts->min_share);
+	paint_print(l, PAINT_DIM, "%7s           %*s  %s%s\n",
 		    figure_percent(listing_share(l, &rest)).text, l->digits, "...",
 		    figure_count(nr_with_samples - nr_printed, "more line", "more lines")
 			    .text,
-		    100 * l->opts->min_share);
+		    below);
 }
 
 /* Where a file is listed. */
@@ -281,6 +285,8 @@ static enum file_place place_of(const struct listing *l, const struct attributio
 {
 	double self = listing_share(l, &f->self);
 
+	if (f->left_out)
+		return PLACE_NOWHERE;
 	if (l->opts->file_filter)
 		return render_has_file(l->opts, f->path) &&
 				       (self > 0 || listing_share(l, &f->total) > 0)
@@ -479,8 +485,7 @@ int render_annotate(const struct render_input *in, const struct render_options *
 
 	if (in->machine_code)
 		return render_asm(in, opts, out);
-	lines = hot_lines_of(a, opts, &nr_lines);
-	if (!lines)
+	if (hot_lines_of(a, opts->file_filter, &lines, &nr_lines))
 		return -ENOMEM;
 	for (size_t i = 0; i < nr_lines; i++)
 		l.shows_kernel |= has_kernel_callee(&l, lines[i].line);
@@ -490,7 +495,7 @@ int render_annotate(const struct render_input *in, const struct render_options *
 
 	render_head(&l);
 	if (count_at(&l, PLACE_SECTION) || count_at(&l, PLACE_ROW)) {
-		hot_lines_print(&l, lines, nr_lines);
+		hot_lines_table(&l, lines, nr_lines);
 		print_files(&l);
 		legend_of_lines(&l, marks_lines(&l));
 	} else if (a->nr_files) {

@@ -350,11 +350,12 @@ static void print_cuts(const struct drawing *d)
 	if (cut.samples || cut.cpu_ns)
 		listing_sentence(
 			&d->l, 0, 2,
-			"Calls below %.3g %% of %s are cut off, %.1f %% together: "
-			"--min-percent sets that.",
+			"Calls below %.3g %% of %s%s are cut off, %.1f %% together: "
+			"%s--min-percent sets that.",
 			100 * d->l.opts->min_share,
 			tree->what ? "what was asked for" : "the tree",
-			100 * share(d, &cut));
+			d->l.opts->limit ? ", and all but the heaviest," : "",
+			100 * share(d, &cut), d->l.opts->limit ? "--limit or " : "");
 	if (deeper.samples || deeper.cpu_ns)
 		listing_sentence(&d->l, 0, 2,
 				 "%.1f %% goes on deeper: --depth sets how far.",

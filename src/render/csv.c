@@ -40,11 +40,10 @@ int render_report_csv(const struct render_input *in, const struct render_options
 {
 	const struct attribution *a = in->attribution;
 
-	(void)opts;
 	fputs("function,object,file,start_line,self_samples,self_cpu_ns,total_samples,"
 	      "total_cpu_ns\n",
 	      out);
-	for (size_t i = 0; i < a->nr_functions; i++) {
+	for (size_t i = 0; i < a->nr_functions && render_has_rank(opts, i); i++) {
 		const struct attribution_function *f = &a->functions[i];
 
 		put_text(out, f->name);
@@ -75,7 +74,7 @@ int render_annotate_csv(const struct render_input *in, const struct render_optio
 		     j++) {
 			const struct attribution_line *l = &f->lines[j];
 
-			if (l->no_code)
+			if (l->no_code || l->left_out)
 				continue;
 			put_text(out, f->path);
 			fprintf(out, ",%" PRIu32 ",", l->line);

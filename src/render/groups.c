@@ -161,11 +161,12 @@ static json_t *key_value(enum group_by by, const struct group *g)
 	return json_text(number);
 }
 
-json_t *groups_value(struct json_builder *b, const struct groups *groups)
+json_t *groups_value(struct json_builder *b, const struct groups *groups,
+		     const struct render_options *opts)
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < groups->nr; i++) {
+	for (size_t i = 0; i < groups->nr && render_has_rank(opts, i); i++) {
 		const struct group *g = &groups->items[i];
 		json_t *group = json_object();
 
@@ -186,14 +187,16 @@ json_t *groups_value(struct json_builder *b, const struct groups *groups)
 	return array;
 }
 
-json_t *processes_value(struct json_builder *b, const struct groups *processes)
+json_t *processes_value(struct json_builder *b, const struct groups *processes,
+			const struct render_options *opts)
 {
 	static const enum owner_text always[] = {OWNER_COMM, OWNER_CONTAINER, OWNER_UNIT};
 	static const enum owner_text if_told[] = {OWNER_CONTAINER_NAME, OWNER_RUNTIME,
 						  OWNER_POD, OWNER_CGROUP, OWNER_USER};
 	json_t *array = json_array();
 
-	for (size_t i = 0; processes && i < processes->nr; i++) {
+	for (size_t i = 0; processes && i < processes->nr && render_has_rank(opts, i);
+	     i++) {
 		const struct group *g = &processes->items[i];
 		json_t *process = json_object();
 
@@ -294,13 +297,19 @@ static void shrink(struct group_widths *w, size_t width)
 					 : MIN_TEXT;
 }
 
+static bool is_shown(const struct listing *l, size_t i)
+{
+	return render_has_rank(l->opts, i) &&
+	       listing_shows(l, &l->in->groups->items[i].self);
+}
+
 static struct group_widths measure(const struct listing *l)
 {
 	const struct groups *groups = l->in->groups;
 	struct group_widths w = {.of = {1}};
 
 	for (size_t i = 0; i < groups->nr; i++) {
-		if (!listing_shows(l, &groups->items[i].self))
+		if (!is_shown(l, i))
 			continue;
 		for (int c = 0; c < NR_COLUMNS; c++) {
 			struct group_name cell = cell_of(
@@ -420,7 +429,7 @@ void groups_table(struct listing *l)
 	for (size_t i = 0; i < groups->nr; i++) {
 		const struct group *g = &groups->items[i];
 
-		if (listing_shows(l, &g->self)) {
+		if (is_shown(l, i)) {
 			print_row(l, &w, g);
 			continue;
 		}

@@ -6,11 +6,13 @@
 #include "analyze/groups.h"
 #include "render/json_value.h"
 
-/** Returns the array of all groups. */
-json_t *groups_value(struct json_builder *b, const struct groups *groups);
+/** Returns the array of the groups within --limit. */
+json_t *groups_value(struct json_builder *b, const struct groups *groups,
+		     const struct render_options *opts);
 
-/** Returns the member "processes"; @processes may be NULL. */
-json_t *processes_value(struct json_builder *b, const struct groups *processes);
+/** Returns the member "processes", within --limit; @processes may be NULL. */
+json_t *processes_value(struct json_builder *b, const struct groups *processes,
+			const struct render_options *opts);
 
 /* ---- names of groups: untrusted, escape them ---- */
 

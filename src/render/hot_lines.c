@@ -7,7 +7,7 @@
  *    11.2                         3 more lines
  *     5.9                         code without a source line (see the end)
  */
-#include "render/hot_lines.h"
+#include "analyze/hot_lines.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,6 +15,7 @@
 
 #include "base/escape.h"
 #include "render/figure.h"
+#include "render/listing.h"
 #include "render/text.h"
 
 #define MAX_ROWS     10
@@ -24,44 +25,6 @@
 #define MAX_WHERE    60
 #define MIN_FUNCTION 22
 #define FIGURES      18 /* columns of both figures, and the gap after them */
-
-static int hottest_first(const void *va, const void *vb)
-{
-	const struct hot_line *a = va, *b = vb;
-	int order = weight_compare(a->line->self, b->line->self);
-
-	if (!order)
-		order = weight_compare(a->line->total, b->line->total);
-	if (!order)
-		order = (a->file > b->file) - (a->file < b->file);
-	return order ? order
-		     : (a->line->line > b->line->line) - (a->line->line < b->line->line);
-}
-
-struct hot_line *hot_lines_of(const struct attribution *a,
-			      const struct render_options *opts, size_t *ret_nr)
-{
-	struct hot_line *lines;
-	size_t nr = 0;
-
-	for (size_t i = 0; i < a->nr_files; i++)
-		nr += a->files[i].nr_lines;
-	lines = calloc(nr + 1, sizeof(*lines));
-	nr = 0;
-	for (size_t i = 0; lines && i < a->nr_files; i++) {
-		const struct attribution_file *f = &a->files[i];
-
-		for (size_t j = 0; render_has_file(opts, f->path) && j < f->nr_lines; j++)
-			if (!f->lines[j].no_code)
-				lines[nr++] = (struct hot_line){f, &f->lines[j]};
-	}
-	if (lines)
-		qsort(lines, nr, sizeof(*lines), hottest_first);
-	*ret_nr = nr;
-	return lines;
-}
-
-/* ---- the table ---- */
 
 /* Columns of the table; 0 for function: no limit. */
 struct columns {
@@ -175,13 +138,14 @@ static void print_rest(const struct listing *l, const struct columns *c,
 static size_t count_rows(const struct listing *l, const struct hot_line *lines, size_t nr)
 {
 	size_t rows = 0;
+	size_t max = l->opts->limit ? l->opts->limit : MAX_ROWS;
 
-	while (rows < nr && rows < MAX_ROWS && listing_shows(l, &lines[rows].line->self))
+	while (rows < nr && rows < max && listing_shows(l, &lines[rows].line->self))
 		rows++;
 	return rows;
 }
 
-void hot_lines_print(const struct listing *l, const struct hot_line *lines, size_t nr)
+void hot_lines_table(const struct listing *l, const struct hot_line *lines, size_t nr)
 {
 	const struct attribution *a = l->in->attribution;
 	size_t rows = count_rows(l, lines, nr), nr_rest = 0;

@@ -25,7 +25,7 @@ static bool is_hot(const struct hunks *h, const struct attribution_line *l)
 	double total = share_of(h->attribution, &l->total);
 	double share = self > total || h->by_self ? self : total;
 
-	return share > 0 && share >= h->min_share;
+	return share > 0 && share >= h->min_share && !l->left_out;
 }
 
 static size_t next_hot(const struct hunks *h, size_t i)

@@ -223,11 +223,11 @@ static json_t *json_document(struct json_builder *b, const struct render_input *
 }
 
 static void set_functions(struct json_builder *b, json_t *root,
-			  const struct attribution *a)
+			  const struct attribution *a, const struct render_options *opts)
 {
 	json_t *functions = json_array();
 
-	for (size_t i = 0; i < a->nr_functions; i++) {
+	for (size_t i = 0; i < a->nr_functions && render_has_rank(opts, i); i++) {
 		const struct attribution_function *f = &a->functions[i];
 		json_t *function = json_object();
 
@@ -296,23 +296,53 @@ static json_t *limits_value(struct json_builder *b, const struct render_input *i
 
 /** Sets the last members: "functions", "cost", "processes" (for groups only "cost"). */
 static void json_set_rest(struct json_builder *b, json_t *root,
-			  const struct render_input *in)
+			  const struct render_input *in,
+			  const struct render_options *opts)
 {
 	const struct profile_extra *extra = &in->profile->extra;
 	json_t *warnings = json_array();
 
 	/* There may be thousands of groups: then omit functions and processes. */
 	if (!in->groups)
-		set_functions(b, root, in->attribution);
+		set_functions(b, root, in->attribution, opts);
 	set_cost(b, root, in);
 	if (extra->cost.budget_ppm)
 		set_budget(b, root, &extra->cost);
 	if (!in->groups)
-		json_set(b, root, "processes", processes_value(b, in->processes));
+		json_set(b, root, "processes", processes_value(b, in->processes, opts));
 	for (size_t i = 0; i < extra->nr_warnings; i++)
 		json_add(b, warnings, json_text(extra->warnings[i]));
 	json_set(b, root, "warnings", warnings);
 	json_set(b, root, "limits", limits_value(b, in));
+}
+
+/* Returns how many items of a list are beyond --limit. */
+static uint64_t nr_beyond(const struct render_options *opts, size_t nr)
+{
+	return nr > opts->limit ? nr - opts->limit : 0;
+}
+
+/*
+ * Sets the member "omitted": what --limit leaves out of each list. @self: of the lines,
+ * functions or groups, whichever the document is about.
+ */
+static void set_omitted(struct json_builder *b, json_t *root,
+			const struct render_input *in, const struct render_options *opts,
+			const struct attribution_left_out *lines,
+			const struct weight *self)
+{
+	json_t *omitted = json_object();
+	size_t nr_functions = in->groups ? 0 : in->attribution->nr_functions;
+	size_t nr_processes = in->groups || !in->processes ? 0 : in->processes->nr;
+
+	json_set(b, omitted, "files", json_count(lines->files));
+	json_set(b, omitted, "lines", json_count(lines->lines));
+	json_set(b, omitted, "functions", json_count(nr_beyond(opts, nr_functions)));
+	json_set(b, omitted, "processes", json_count(nr_beyond(opts, nr_processes)));
+	json_set(b, omitted, "groups",
+		 json_count(nr_beyond(opts, in->groups ? in->groups->nr : 0)));
+	json_set_weight(b, omitted, "self", self);
+	json_set(b, root, "omitted", omitted);
 }
 
 static json_t *callees_value(struct json_builder *b, const struct attribution_line *l)
@@ -371,7 +401,8 @@ static json_t *file_value(struct json_builder *b, const struct attribution_file 
 	json_set(b, source, "note", json_text(f->source.note));
 	json_set(b, file, "source", source);
 	for (size_t i = 0; i < f->nr_lines; i++)
-		json_add(b, lines, line_value(b, f, &f->lines[i]));
+		if (!f->lines[i].left_out)
+			json_add(b, lines, line_value(b, f, &f->lines[i]));
 	json_set(b, file, "lines", lines);
 	return file;
 }
@@ -385,28 +416,39 @@ int render_annotate_json(const struct render_input *in, const struct render_opti
 	json_t *files = json_array();
 
 	for (size_t i = 0; i < a->nr_files; i++)
-		if (render_has_file(opts, a->files[i].path))
+		if (render_has_file(opts, a->files[i].path) && !a->files[i].left_out)
 			json_add(&b, files, file_value(&b, &a->files[i]));
 	json_set(&b, root, "files", files);
 	if (in->machine_code)
 		json_set(&b, root, "asm", asm_value(&b, in));
-	json_set_rest(&b, root, in);
+	if (opts->limit)
+		set_omitted(&b, root, in, opts, &a->left_out, &a->left_out.self);
+	json_set_rest(&b, root, in, opts);
 	return json_print(&b, root, out);
 }
 
 int render_report_json(const struct render_input *in, const struct render_options *opts,
 		       FILE *out)
 {
+	static const struct attribution_left_out no_lines;
+	const struct attribution *a = in->attribution;
 	struct json_builder b = {0};
 	json_t *root = json_document(&b, in, in->groups ? "groups" : "report");
+	struct weight beyond = {0};
+	size_t nr = in->groups ? in->groups->nr : a->nr_functions;
 
-	(void)opts;
+	for (size_t i = opts->limit; i < nr; i++)
+		weight_add(&beyond,
+			   in->groups ? in->groups->items[i].self : a->functions[i].self);
+
 	if (in->groups) {
 		json_set(&b, root, "by", json_text(group_by_name(in->groups)));
-		json_set(&b, root, "groups", groups_value(&b, in->groups));
+		json_set(&b, root, "groups", groups_value(&b, in->groups, opts));
 	}
 	if (in->call_tree)
 		json_set(&b, root, "tree", call_tree_value(&b, in->call_tree));
-	json_set_rest(&b, root, in);
+	if (opts->limit)
+		set_omitted(&b, root, in, opts, &no_lines, &beyond);
+	json_set_rest(&b, root, in, opts);
 	return json_print(&b, root, out);
 }

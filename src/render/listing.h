@@ -8,6 +8,8 @@
 
 #include "render/render.h"
 
+struct hot_line;
+
 struct listing {
 	const struct render_input *in;
 	const struct render_options *opts;
@@ -87,16 +89,28 @@ void render_samples(const struct listing *l);
  */
 void legend_of_lines(const struct listing *l, bool no_code);
 
+/**
+ * Prints the table "Where the CPU goes": the first of @lines, which hot_lines_of()
+ * returned. Prints nothing if none has self.
+ */
+void hot_lines_table(const struct listing *l, const struct hot_line *lines, size_t nr);
+
 /** Returns the sign that replaces the figure of a line without code: one column. */
 const char *legend_no_code_sign(const struct render_options *opts);
 
 /** Explains the columns of tables of functions. */
 void legend_of_functions(const struct listing *l);
 
-/** Prints at most @max_rows (0: all) functions with at least opts->min_share. */
+/**
+ * Prints at most @max_rows (0: all) functions with at least opts->min_share, within
+ * opts->limit.
+ */
 void functions_table(struct listing *l, size_t max_rows);
 
-/** Prints the groups with at least opts->min_share, and the sum of the others. */
+/**
+ * Prints the groups with at least opts->min_share, within opts->limit, and the sum of
+ * the others.
+ */
 void groups_table(struct listing *l);
 
 /** Prints the tree and what was cut off. in->call_tree must not be NULL. */

@@ -11,10 +11,10 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "analyze/hot_lines.h"
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "render/figure.h"
-#include "render/hot_lines.h"
 #include "render/render.h"
 
 static void put_note(const struct attribution *a, const struct hot_line *n, FILE *out)
@@ -33,12 +33,12 @@ int render_annotate_quickfix(const struct render_input *in,
 			     const struct render_options *opts, FILE *out)
 {
 	const struct attribution *a = in->attribution;
+	_cleanup_free_ struct hot_line *lines = NULL;
 	size_t nr;
-	_cleanup_free_ struct hot_line *lines = hot_lines_of(a, opts, &nr);
 
-	if (!lines)
+	if (hot_lines_of(a, opts->file_filter, &lines, &nr))
 		return -ENOMEM;
-	for (size_t i = 0; i < nr; i++)
+	for (size_t i = 0; i < nr && render_has_rank(opts, i); i++)
 		if (share_of(a, &lines[i].line->total) >= opts->min_share)
 			put_note(a, &lines[i], out);
 	return render_finish(out);

@@ -23,6 +23,11 @@ int render_finish(FILE *out)
 	return -EIO;
 }
 
+bool render_has_rank(const struct render_options *opts, size_t i)
+{
+	return !opts->limit || i < opts->limit;
+}
+
 bool render_has_file(const struct render_options *opts, const char *path)
 {
 	return !opts->file_filter || match_ends(path, opts->file_filter);

@@ -22,6 +22,10 @@ struct render_options {
 	unsigned int width; /* columns of the terminal; 0: no limit */
 	unsigned int context; /* lines shown around a hot line */
 	double min_share; /* omit lines and functions below this share of all (0..1) */
+	/*
+	 * Only so many lines (marked by hot_lines_limit()), functions, groups; 0: all
+	 */
+	size_t limit;
 	/* annotate: only files whose path ends in this; NULL: all */
 	const char *file_filter;
 };
@@ -113,6 +117,9 @@ const char *render_limit(const struct render_input *in, enum render_limit limit,
 
 /** Is it the object of the kernel's functions? */
 bool render_is_kernel(const char *object);
+
+/** Is item @i of a list that begins with the hottest one within --limit? */
+bool render_has_rank(const struct render_options *opts, size_t i);
 
 /** Does --file SUFFIX include this file? True without --file. */
 bool render_has_file(const struct render_options *opts, const char *path);

@@ -109,7 +109,8 @@ void functions_table(struct listing *l, size_t max_rows)
 {
 	const struct attribution *a = l->in->attribution;
 	size_t limit = max_rows ? max_rows : a->nr_functions;
-	struct function_widths w = measure(l, limit);
+	size_t allowed = l->opts->limit ? smaller(limit, l->opts->limit) : limit;
+	struct function_widths w = measure(l, allowed);
 	struct weight left_out = {0};
 	size_t shown = 0, nr_left_out = 0;
 
@@ -120,7 +121,7 @@ void functions_table(struct listing *l, size_t max_rows)
 	for (size_t i = 0; i < a->nr_functions; i++) {
 		const struct attribution_function *f = &a->functions[i];
 
-		if (shown < limit && is_shown(l, f)) {
+		if (shown < allowed && is_shown(l, f)) {
 			print_row(l, &w, f);
 			shown++;
 			continue;
@@ -166,7 +167,7 @@ static void print_processes(const struct listing *l)
 		const char *container = p->text[OWNER_CONTAINER];
 		double share = listing_share(l, &p->self);
 
-		if (nr && share < l->opts->min_share)
+		if (nr && (share < l->opts->min_share || !render_has_rank(l->opts, nr)))
 			break;
 		fprintf(l->out, "%7s  %7" PRIu32 "  ", figure_percent(share).text,
 			p->pid);

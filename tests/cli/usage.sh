@@ -124,3 +124,12 @@ try python-hook extra
 try python-hook --install
 try python-hook --install a --remove b
 try python-hook --path --cache-dir x
+try completion
+try completion tcsh
+try completion bash zsh
+try completion --shell bash
+try annotate --limit 0
+try report --limit -1
+try annotate --limit ten
+try annotate --limit 3 --asm
+try export -f csv --limit 3

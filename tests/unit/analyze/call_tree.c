@@ -79,6 +79,23 @@ static char *print_tree(const struct call_tree *t)
 	return text;
 }
 
+/* The marks of last siblings and the numbers of children are those of the nodes. */
+static void check_siblings(const struct call_tree *t)
+{
+	for (size_t i = 0; i < t->nr_nodes; i++) {
+		const struct call_node *n = &t->nodes[i];
+		uint32_t nr_children = 0;
+		bool is_last = true;
+
+		for (size_t j = 0; j < t->nr_nodes; j++) {
+			nr_children += t->nodes[j].parent == i;
+			is_last &= j <= i || t->nodes[j].parent != n->parent;
+		}
+		assert_int_equal(n->nr_children, nr_children);
+		assert_int_equal(n->is_last, is_last);
+	}
+}
+
 static void check(const struct call_tree_options *options, const char *expected)
 {
 	_cleanup_(call_tree_freep) struct call_tree *tree = NULL;
@@ -91,6 +108,7 @@ static void check(const struct call_tree_options *options, const char *expected)
 	assert_int_equal(call_tree_new(p, &o, &tree, &err), 0);
 	text = print_tree(tree);
 	assert_string_equal(text, expected);
+	check_siblings(tree);
 }
 
 #define CALLERS(...) \
@@ -291,6 +309,44 @@ static void test_cuts(void **state)
 					       "  90/90 main@c.c:1\n");
 }
 
+/* What is cut off is counted once, at the nearest node that is kept. */
+static void test_max_nodes(void **state)
+{
+	uint32_t m = at(app, "main@c.c:1"), a = at(app, "a@c.c:2"),
+		 b = at(app, "b@c.c:3"), c = at(app, "c@c.c:4"), d = at(app, "d@d.c:5");
+
+	(void)state;
+	add_stack(p, 0, 30, a, b, m);
+	add_stack(p, 0, 25, a, c, m);
+	add_stack(p, 0, 20, b, c, m);
+	add_stack(p, 0, 10, b, m);
+	add_stack(p, 0, 5, a, d);
+	check(CALLEES(NULL, .max_nodes = 5), "85 main\n"
+					     " 45 c@c.c:1\n"
+					     "  cut 1:20\n"
+					     "  25/25 a@c.c:4\n"
+					     " 40/10 b@c.c:1\n"
+					     "  30/30 a@c.c:3\n"
+					     "cut 1:5\n");
+	check(CALLEES(NULL, .max_nodes = 2), "85 main\n"
+					     " cut 1:40\n"
+					     " 45 c@c.c:1\n"
+					     "  cut 2:45\n"
+					     "cut 1:5\n");
+	check(CALLEES(NULL, .max_nodes = 1), "85 main\n"
+					     " cut 2:85\n"
+					     "cut 1:5\n");
+	/* Of equal ones a parent is before its child. */
+	check(CALLERS("a", .max_nodes = 3), "60 a\n"
+					    " cut 2:30\n"
+					    " 30 b@c.c:3\n"
+					    "  30/30 main@c.c:1\n");
+	check(CALLERS("a", .max_nodes = 2), "60 a\n"
+					    " cut 2:30\n"
+					    " 30 b@c.c:3\n"
+					    "  cut 1:30\n");
+}
+
 static void test_not_there(void **state)
 {
 	_cleanup_(call_tree_freep) struct call_tree *tree = NULL;
@@ -408,6 +464,7 @@ int main(void)
 		TEST(test_incomplete),
 		TEST(test_odd_stacks),
 		TEST(test_cuts),
+		TEST(test_max_nodes),
 		TEST(test_not_there),
 		TEST(test_time_of_unlike_stacks),
 		TEST(test_time_of_like_stacks),

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "analyze/hot_lines.h"
 #include "cases.h"
 
 struct golden {
@@ -66,6 +67,14 @@ static const struct golden goldens[] = {
 	{"losses", "annotate", "json", "", OPTS(100, 0, 0.005)},
 	{"arm64", "annotate", "text", "", OPTS(100, 0, 0.005)},
 	{"arm64", "annotate", "json", "", OPTS(100, 0, 0.005)},
+	{"typical", "annotate", "text", "limit", OPTS(100, 1, 0.005, .limit = 3)},
+	{"typical", "annotate", "text", "limit1", OPTS(100, 0, 0, .limit = 1)},
+	{"typical", "annotate", "json", "limit", OPTS(100, 2, 0.005, .limit = 2)},
+	{"typical", "annotate", "csv", "limit", OPTS(100, 2, 0.005, .limit = 3)},
+	{"typical", "annotate", "quickfix", "limit", OPTS(100, 2, 0.005, .limit = 3)},
+	{"typical", "report", "text", "limit", OPTS(100, 2, 0.005, .limit = 2)},
+	{"typical", "report", "json", "limit", OPTS(100, 2, 0.005, .limit = 2)},
+	{"typical", "report", "csv", "limit", OPTS(100, 2, 0.005, .limit = 1)},
 };
 
 static char *render(const struct golden *g)
@@ -79,6 +88,10 @@ static char *render(const struct golden *g)
 	assert_non_null(out);
 	assert_true(render_case_get(g->render_case, &c));
 	in = render_case_input(&c);
+	/* The marks stay on the lines of the case, so they are set each time. */
+	assert_int_equal(hot_lines_limit(&c.attribution, g->opts.file_filter,
+					 g->opts.limit ? g->opts.limit : SIZE_MAX),
+			 0);
 	assert_int_equal(
 		render_format_find(g->command, g->format)->write(&in, &g->opts, out), 0);
 	fclose(out);

@@ -1,0 +1,3 @@
+#!/bin/sh
+# The help of completion.
+lineburn completion --help
