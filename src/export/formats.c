@@ -14,6 +14,9 @@ static const char *const thread_labels[] = {LABEL_COMM, NULL};
 const struct export_format export_formats[] = {
 	{"pprof", ".pb.gz .pprof", true, server_labels, export_pprof},
 	{"folded", ".folded .collapsed", false, thread_labels, export_folded},
+	{"folded-perfanno", "", false, NULL, export_folded_perfanno},
+	{"folded-emacs", "", false, thread_labels, export_folded_emacs},
+	{"perf", "", false, NULL, export_perf},
 };
 const size_t nr_export_formats = ARRAY_SIZE(export_formats);
 
