@@ -54,6 +54,9 @@ int export_folded_emacs(const struct export_input *in, FILE *out, const char **r
 /* What perfanno for VS Code reads of a perf report: "40 main /src/a.c:30;...". */
 int export_perf(const struct export_input *in, FILE *out, const char **ret_note,
 		struct error *err);
+/* Costs of lines and calls, for KCachegrind and callgrind_annotate. */
+int export_callgrind(const struct export_input *in, FILE *out, const char **ret_note,
+		     struct error *err);
 
 /* One row per format. */
 struct export_format {

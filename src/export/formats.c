@@ -17,6 +17,7 @@ const struct export_format export_formats[] = {
 	{"folded-perfanno", "", false, NULL, export_folded_perfanno},
 	{"folded-emacs", "", false, thread_labels, export_folded_emacs},
 	{"perf", "", false, NULL, export_perf},
+	{"callgrind", ".callgrind", false, thread_labels, export_callgrind},
 };
 const size_t nr_export_formats = ARRAY_SIZE(export_formats);
 
