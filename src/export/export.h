@@ -57,6 +57,12 @@ int export_perf(const struct export_input *in, FILE *out, const char **ret_note,
 /* Costs of lines and calls, for KCachegrind and callgrind_annotate. */
 int export_callgrind(const struct export_input *in, FILE *out, const char **ret_note,
 		     struct error *err);
+/*
+ * LLVM's sample profile: samples of native code by function and line, for
+ * clang -fprofile-sample-use. It has no callers, and is made of the profile itself.
+ */
+int export_autofdo(const struct export_input *in, FILE *out, const char **ret_note,
+		   struct error *err);
 
 /* One row per format. */
 struct export_format {

@@ -18,6 +18,7 @@ const struct export_format export_formats[] = {
 	{"folded-emacs", "", false, thread_labels, export_folded_emacs},
 	{"perf", "", false, NULL, export_perf},
 	{"callgrind", ".callgrind", false, thread_labels, export_callgrind},
+	{"autofdo", ".afdo", false, NULL, export_autofdo},
 };
 const size_t nr_export_formats = ARRAY_SIZE(export_formats);
 
