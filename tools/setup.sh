@@ -55,6 +55,7 @@ add_nightly() {
 	add_command stress stress
 	add_command cpio cpio
 	add_command debootstrap debootstrap
+	add_command callgrind_annotate valgrind
 }
 
 packages=$build

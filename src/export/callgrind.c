@@ -16,11 +16,14 @@
  * cost, as in annotate. "fi=" and "fe=" would charge its lines to the function around
  * it: then nothing would be left of the call.
  *
- * Readers take the sum of the calls of a function for its total. So every stack calls
- * each of its functions once: the outermost time. An inner call of a function that
- * recurses would count the sample again. And the outermost function of a stack has a
- * caller, the root: otherwise it would lose the samples that nothing calls, once
- * something else calls it.
+ * Readers take the sum of the calls of a function for its total. So a stack calls each
+ * of its functions once: the outermost time. When main calls fib, fib calls fib, and so
+ * on, the inner calls have another callee, "fib'2", which Callgrind also calls such: it
+ * has the cost of the call for the caller's line, but no lines. There is one for each
+ * file of callers, so that it is called once, too.
+ *
+ * The outermost function of a stack has a caller, the root: otherwise it would lose the
+ * samples that nothing calls, once something else calls it.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -38,6 +41,7 @@
 struct function {
 	const char *name, *file, *object;
 	uint32_t start_line;
+	const char *again; /* name of its inner calls; NULL: none yet */
 	uint32_t stack; /* last one that called it, + 1 */
 	bool is_named; /* its number is known to the reader */
 };
@@ -52,9 +56,10 @@ struct row {
 struct callgrind {
 	const struct export_stacks *s;
 	FILE *out;
-	struct function *functions; /* those of the stacks, then the roots */
+	struct function *functions; /* those of the stacks, then the added ones */
 	size_t nr_functions, cap_functions;
-	struct tally roots; /* (name, 0) */
+	/* Roots: (name, 0); inner calls: (name of the callee, file of the caller). */
+	struct tally added;
 	struct tally costs; /* (function << 32 | line, callee + 1) */
 	struct tally files, objects; /* (name, 0); tag: the reader knows the number */
 	struct row *rows;
@@ -63,7 +68,7 @@ struct callgrind {
 static void callgrind_deinit(struct callgrind *c)
 {
 	free(c->functions);
-	tally_deinit(&c->roots);
+	tally_deinit(&c->added);
 	tally_deinit(&c->costs);
 	tally_deinit(&c->files);
 	tally_deinit(&c->objects);
@@ -93,35 +98,56 @@ static int add_functions(struct callgrind *c)
 }
 
 /*
- * Returns the root of a stack, which its labels name: "comm python3"; PROFILE_NONE: out
- * of memory.
+ * Adds a function that is not of the stacks.
+ *
+ * @a, @b  its key in c->added
+ * Return: its number; PROFILE_NONE: out of memory.
  */
+static uint32_t add_function(struct callgrind *c, const char *a, const char *b,
+			     const struct function *f)
+{
+	uint32_t number = tally_number(&c->added, tally_key(a), tally_key(b));
+
+	if (number == PROFILE_NONE ||
+	    vec_grow(&c->functions, &c->cap_functions, c->nr_functions + 1,
+		     sizeof(*c->functions), 0))
+		return PROFILE_NONE;
+	number += c->s->nr_functions;
+	if (number == c->nr_functions)
+		c->functions[c->nr_functions++] = *f;
+	return number;
+}
+
+/* The root of a stack, which its labels name: "comm python3". */
 static uint32_t root_of(struct callgrind *c, const struct export_input *in,
 			const struct export_stack *stack)
 {
 	struct strpool *pool = in->profile->pool;
-	const char *name = NULL;
-	uint32_t root;
+	struct function root = {.file = strpool_add(pool, ""),
+				.object = strpool_add(pool, "")};
 
 	for (size_t i = 0; i < in->nr_labels; i++)
 		if (*stack->labels[i])
-			name = strpool_print(pool, "%s%s%s %s", name ? name : "",
-					     name ? ", " : "", in->labels[i],
-					     stack->labels[i]);
-	if (!name)
-		name = strpool_add(pool, "[all]");
-	root = tally_number(&c->roots, tally_key(name), 0);
-	if (root == PROFILE_NONE ||
-	    vec_grow(&c->functions, &c->cap_functions, c->nr_functions + 1,
-		     sizeof(*c->functions), 0))
-		return PROFILE_NONE;
-	root += c->s->nr_functions;
-	if (root == c->nr_functions)
-		c->functions[c->nr_functions++] =
-			(struct function){.name = name,
-					  .file = strpool_add(pool, ""),
-					  .object = strpool_add(pool, "")};
-	return root;
+			root.name = strpool_print(
+				pool, "%s%s%s %s", root.name ? root.name : "",
+				root.name ? ", " : "", in->labels[i], stack->labels[i]);
+	if (!root.name)
+		root.name = strpool_add(pool, "[all]");
+	return add_function(c, root.name, NULL, &root);
+}
+
+/* What an inner call of a function calls. */
+static uint32_t again(struct callgrind *c, struct strpool *pool, uint32_t caller,
+		      uint32_t callee)
+{
+	struct function *to = &c->functions[callee];
+	struct function f = {.file = c->functions[caller].file,
+			     .object = c->functions[caller].object};
+
+	if (!to->again)
+		to->again = strpool_print(pool, "%s'2", to->name);
+	f.name = to->again;
+	return add_function(c, f.name, f.file, &f);
 }
 
 static int add_cost(struct callgrind *c, uint32_t function, uint32_t line,
@@ -139,20 +165,25 @@ static int add_stack(struct callgrind *c, const struct export_input *in, uint32_
 {
 	const struct export_stack *stack = &c->s->stacks[number];
 	uint32_t caller = root_of(c, in, stack), line = 0;
-	int r = caller == PROFILE_NONE ? -ENOMEM : 0;
 
-	for (uint32_t i = 0; i < stack->nr && !r; i++) {
+	for (uint32_t i = 0; i < stack->nr && caller != PROFILE_NONE; i++) {
 		const struct export_frame *f =
 			&c->s->frames[c->s->frame_numbers[stack->first + i]];
-		uint32_t *called = &c->functions[f->function].stack;
+		uint32_t callee = f->function;
 
-		if (*called != number + 1)
-			r = add_cost(c, caller, line, f->function + 1, stack->weight);
-		*called = number + 1;
+		if (c->functions[callee].stack == number + 1)
+			callee = again(c, in->profile->pool, caller, callee);
+		if (callee == PROFILE_NONE)
+			return -ENOMEM;
+		if (c->functions[callee].stack != number + 1 &&
+		    add_cost(c, caller, line, callee + 1, stack->weight))
+			return -ENOMEM;
+		c->functions[callee].stack = number + 1;
 		caller = f->function;
 		line = f->line;
 	}
-	return r ? r : add_cost(c, caller, line, 0, stack->weight);
+	return caller == PROFILE_NONE ? -ENOMEM
+				      : add_cost(c, caller, line, 0, stack->weight);
 }
 
 static int compare(const void *va, const void *vb)

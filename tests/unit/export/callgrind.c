@@ -190,7 +190,8 @@ static void compare(const struct reader *r, const struct attribution *a)
 	assert_weight(r->totals, a->all);
 }
 
-static void check_case(void (*build)(struct profile *p), bool has_labels)
+/* Return: what was read, until the next call. */
+static const struct reader *check_case(void (*build)(struct profile *p), bool has_labels)
 {
 	static const struct attribution_options options = {0};
 	static struct reader r;
@@ -216,6 +217,7 @@ static void check_case(void (*build)(struct profile *p), bool has_labels)
 	     line = strtok_r(NULL, "\n", &save))
 		read_line(&r, line);
 	compare(&r, a);
+	return &r;
 }
 
 /* Recursion through another function and directly; a function with and without callers. */
@@ -248,8 +250,14 @@ static void self_and_totals_are_right(void **state)
 
 static void recursion_counts_once(void **state)
 {
+	const struct reader *r = check_case(build_recursion, false);
+	const char *file = "/home/me/app.c";
+
 	(void)state;
-	check_case(build_recursion, false);
+	/* The lines of inner calls have a cost. */
+	assert_int_equal(find(r, file, "a'2", 0)->called.samples, 1 + 2 + 4);
+	assert_int_equal(find(r, file, "b'2", 0)->called.samples, 1 + 32);
+	assert_int_equal(find(r, file, "c'2", 0)->called.samples, 8 + 32);
 }
 
 int main(void)
