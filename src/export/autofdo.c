@@ -26,7 +26,7 @@
 #define MAX_OFFSET 0xffff /* LLVM takes line offsets modulo 65536 */
 
 /* A line of the text. */
-struct row {
+struct autofdo_row {
 	uint32_t in; /* scope + 1; 0: a function that is inlined nowhere */
 	uint32_t offset;
 	uint32_t scope; /* + 1: what is inlined here; 0: a count */
@@ -45,7 +45,7 @@ struct autofdo {
 	 */
 	struct tally scopes;
 	struct tally counts; /* (scope, offset) */
-	struct row *rows;
+	struct autofdo_row *rows;
 	size_t *first_row; /* by row.in; one more is the end */
 };
 
@@ -178,7 +178,7 @@ static void add_up(struct autofdo *a)
 
 static int compare(const void *va, const void *vb)
 {
-	const struct row *a = va, *b = vb;
+	const struct autofdo_row *a = va, *b = vb;
 
 	if (a->in != b->in)
 		return a->in < b->in ? -1 : 1;
@@ -204,13 +204,14 @@ static int make_rows(struct autofdo *a)
 			is_scope ? &a->scopes.items[i]
 				 : &a->counts.items[i - a->scopes.nr];
 
-		a->rows[i] = is_scope ? (struct row){.in = (uint32_t)(item->a >> 32),
-						     .offset = (uint32_t)item->a,
-						     .scope = i + 1,
-						     .name = tally_string(item->b)}
-				      : (struct row){.in = (uint32_t)item->a + 1,
-						     .offset = (uint32_t)item->b,
-						     .name = ""};
+		a->rows[i] =
+			is_scope ? (struct autofdo_row){.in = (uint32_t)(item->a >> 32),
+							.offset = (uint32_t)item->a,
+							.scope = i + 1,
+							.name = tally_string(item->b)}
+				 : (struct autofdo_row){.in = (uint32_t)item->a + 1,
+							.offset = (uint32_t)item->b,
+							.name = ""};
 		a->rows[i].samples = item->total.samples;
 		a->first_row[a->rows[i].in + 1]++;
 	}
@@ -227,7 +228,7 @@ static int make_rows(struct autofdo *a)
  */
 static uint64_t entry_samples(const struct autofdo *a, uint32_t in)
 {
-	const struct row *row = &a->rows[a->first_row[in]];
+	const struct autofdo_row *row = &a->rows[a->first_row[in]];
 
 	while (row->scope)
 		row = &a->rows[a->first_row[row->scope]];
@@ -237,7 +238,7 @@ static uint64_t entry_samples(const struct autofdo *a, uint32_t in)
 static void put_rows(const struct autofdo *a, uint32_t in, int depth)
 {
 	for (size_t i = a->first_row[in]; i < a->first_row[in + 1]; i++) {
-		const struct row *row = &a->rows[i];
+		const struct autofdo_row *row = &a->rows[i];
 
 		if (depth)
 			fprintf(a->out, "%*s%" PRIu32 ": ", depth, "", row->offset);

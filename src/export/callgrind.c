@@ -18,9 +18,9 @@
  *
  * Readers take the sum of the calls of a function for its total. So a stack calls each
  * of its functions once: the outermost time. When main calls fib, fib calls fib, and so
- * on, the inner calls have another callee, "fib'2", which Callgrind also calls such: it
- * has the cost of the call for the caller's line, but no lines. There is one for each
- * file of callers, so that it is called once, too.
+ * on, the inner calls have another callee, "fib'2" (Callgrind's own name for it): it has
+ * the cost of the call for the caller's line, but no lines. There is one for each file
+ * of callers, and it is called once, too.
  *
  * The outermost function of a stack has a caller, the root: otherwise it would lose the
  * samples that nothing calls, once something else calls it.
@@ -38,7 +38,7 @@
 #define MAX_TEXT_BYTES 16384
 #define UNKNOWN        "???" /* as Callgrind writes it */
 
-struct function {
+struct callgrind_function {
 	const char *name, *file, *object;
 	uint32_t start_line;
 	const char *again; /* name of its inner calls; NULL: none yet */
@@ -47,7 +47,7 @@ struct function {
 };
 
 /* Costs of a line of a function. */
-struct row {
+struct callgrind_row {
 	uint32_t function, line;
 	uint32_t callee; /* + 1; 0: self */
 	struct weight weight;
@@ -56,13 +56,14 @@ struct row {
 struct callgrind {
 	const struct export_stacks *s;
 	FILE *out;
-	struct function *functions; /* those of the stacks, then the added ones */
+	/* Those of the stacks, then the added ones. */
+	struct callgrind_function *functions;
 	size_t nr_functions, cap_functions;
 	/* Roots: (name, 0); inner calls: (name of the callee, file of the caller). */
 	struct tally added;
 	struct tally costs; /* (function << 32 | line, callee + 1) */
 	struct tally files, objects; /* (name, 0); tag: the reader knows the number */
-	struct row *rows;
+	struct callgrind_row *rows;
 };
 
 static void callgrind_deinit(struct callgrind *c)
@@ -88,10 +89,10 @@ static int add_functions(struct callgrind *c)
 		const struct export_frame *f = &s->frames[i];
 
 		c->functions[f->function] =
-			(struct function){.name = f->name,
-					  .file = f->file,
-					  .object = f->object,
-					  .start_line = f->start_line};
+			(struct callgrind_function){.name = f->name,
+						    .file = f->file,
+						    .object = f->object,
+						    .start_line = f->start_line};
 	}
 	c->nr_functions = s->nr_functions;
 	return 0;
@@ -104,7 +105,7 @@ static int add_functions(struct callgrind *c)
  * Return: its number; PROFILE_NONE: out of memory.
  */
 static uint32_t add_function(struct callgrind *c, const char *a, const char *b,
-			     const struct function *f)
+			     const struct callgrind_function *f)
 {
 	uint32_t number = tally_number(&c->added, tally_key(a), tally_key(b));
 
@@ -123,8 +124,8 @@ static uint32_t root_of(struct callgrind *c, const struct export_input *in,
 			const struct export_stack *stack)
 {
 	struct strpool *pool = in->profile->pool;
-	struct function root = {.file = strpool_add(pool, ""),
-				.object = strpool_add(pool, "")};
+	struct callgrind_function root = {.file = strpool_add(pool, ""),
+					  .object = strpool_add(pool, "")};
 
 	for (size_t i = 0; i < in->nr_labels; i++)
 		if (*stack->labels[i])
@@ -140,9 +141,9 @@ static uint32_t root_of(struct callgrind *c, const struct export_input *in,
 static uint32_t again(struct callgrind *c, struct strpool *pool, uint32_t caller,
 		      uint32_t callee)
 {
-	struct function *to = &c->functions[callee];
-	struct function f = {.file = c->functions[caller].file,
-			     .object = c->functions[caller].object};
+	struct callgrind_function *to = &c->functions[callee];
+	struct callgrind_function f = {.file = c->functions[caller].file,
+				       .object = c->functions[caller].object};
 
 	if (!to->again)
 		to->again = strpool_print(pool, "%s'2", to->name);
@@ -188,7 +189,7 @@ static int add_stack(struct callgrind *c, const struct export_input *in, uint32_
 
 static int compare(const void *va, const void *vb)
 {
-	const struct row *a = va, *b = vb;
+	const struct callgrind_row *a = va, *b = vb;
 
 	if (a->function != b->function)
 		return a->function < b->function ? -1 : 1;
@@ -209,10 +210,10 @@ static int sum(struct callgrind *c, const struct export_input *in)
 	for (size_t i = 0; i < c->costs.nr; i++) {
 		const struct tally_item *item = &c->costs.items[i];
 
-		c->rows[i] = (struct row){.function = (uint32_t)(item->a >> 32),
-					  .line = (uint32_t)item->a,
-					  .callee = (uint32_t)item->b,
-					  .weight = item->self};
+		c->rows[i] = (struct callgrind_row){.function = (uint32_t)(item->a >> 32),
+						    .line = (uint32_t)item->a,
+						    .callee = (uint32_t)item->b,
+						    .weight = item->self};
 	}
 	qsort(c->rows, c->costs.nr, sizeof(*c->rows), compare);
 	return 0;
@@ -227,7 +228,8 @@ static void put_name(FILE *out, const char *key, uint32_t number, const char *na
 	fprintf(out, "%s=(%" PRIu32 ")", key, number + 1);
 	if (name) {
 		fputc(' ', out);
-		escape_terminal_buf(text, sizeof(text), *name ? name : UNKNOWN);
+		escape_terminal_buf(text, sizeof(text),
+				    name[strspn(name, " \t")] ? name : UNKNOWN);
 		for (const char *at = text; *at; at++)
 			fputc(*at == '\t' ? ' ' : *at, out);
 	}
@@ -250,7 +252,7 @@ static int put_place(struct callgrind *c, const char *key, struct tally *names,
 static int put_function(struct callgrind *c, uint32_t number, const char *ob,
 			const char *fl, const char *fn)
 {
-	struct function *f = &c->functions[number];
+	struct callgrind_function *f = &c->functions[number];
 
 	if (put_place(c, ob, &c->objects, f->object) ||
 	    put_place(c, fl, &c->files, f->file))
@@ -290,7 +292,7 @@ static void put_head(const struct callgrind *c, const char *counted)
 	put_weight(c, c->s->all);
 }
 
-static int put_row(struct callgrind *c, const struct row *row)
+static int put_row(struct callgrind *c, const struct callgrind_row *row)
 {
 	if (row->callee) {
 		uint32_t callee = row->callee - 1;
@@ -322,7 +324,7 @@ int export_callgrind(const struct export_input *in, FILE *out, const char **ret_
 	if (!rc)
 		put_head(&c, in->attribution->counted.type);
 	for (size_t i = 0; i < c.costs.nr && !rc; i++) {
-		const struct row *row = &c.rows[i];
+		const struct callgrind_row *row = &c.rows[i];
 
 		if (!i || row->function != row[-1].function) {
 			fputc('\n', out);

@@ -19,7 +19,7 @@
  * What a reader makes of a frame. The editors' readers search a frame for its place by
  * a pattern, so a name or path must not have what the pattern could take for another.
  */
-struct form {
+struct folded_form {
 	const char *before_place, *after_place; /* NULL: names only */
 	const char *no_place; /* follows the name of a frame without a place; NULL */
 	const char *bad_in_name; /* replaced */
@@ -29,12 +29,12 @@ struct form {
 	bool places_only; /* frames without a place disturb: leave them out */
 };
 
-static const struct form names = {
+static const struct folded_form names = {
 	.bad_in_name = ";",
 	.replacement = ':',
 };
 /* "main /src/a.c:30;work /src/a.c:12 40": a place ends at the first ":12". */
-static const struct form perfanno = {
+static const struct folded_form perfanno = {
 	.before_place = " ",
 	.after_place = "",
 	.bad_in_name = ";/",
@@ -44,7 +44,7 @@ static const struct form perfanno = {
 	.places_only = true,
 };
 /* "main (/src/a.c:30);work (/src/a.c:12) 40": a path has none of " ():". */
-static const struct form emacs = {
+static const struct folded_form emacs = {
 	.before_place = " (",
 	.after_place = ")",
 	.bad_in_name = ";",
@@ -55,7 +55,7 @@ static const struct form emacs = {
  * "40 main /src/a.c:30;work /src/a.c:12", and without a place "vfs_read ??:0", as perf
  * writes them. "#" could begin a header.
  */
-static const struct form perf = {
+static const struct folded_form perf = {
 	.before_place = " ",
 	.after_place = "",
 	.no_place = " ??:0",
@@ -83,7 +83,7 @@ static void folded_deinit(struct folded *f)
 	free(f->lines);
 }
 
-static void put_name(FILE *out, const struct form *form, const char *name)
+static void put_name(FILE *out, const struct folded_form *form, const char *name)
 {
 	char text[MAX_TEXT_BYTES];
 
@@ -100,7 +100,7 @@ static void put_name(FILE *out, const struct form *form, const char *name)
 	fputs(text, out);
 }
 
-static bool has_place(const struct form *form, const struct export_frame *f)
+static bool has_place(const struct folded_form *form, const struct export_frame *f)
 {
 	char text[MAX_TEXT_BYTES];
 
@@ -112,7 +112,8 @@ static bool has_place(const struct form *form, const struct export_frame *f)
 	return !strcmp(escape_terminal_buf(text, sizeof(text), f->file), f->file);
 }
 
-static void put_frame(FILE *out, const struct form *form, const struct export_frame *f)
+static void put_frame(FILE *out, const struct folded_form *form,
+		      const struct export_frame *f)
 {
 	put_name(out, form, f->name);
 	if (has_place(form, f))
@@ -122,8 +123,8 @@ static void put_frame(FILE *out, const struct form *form, const struct export_fr
 		fputs(form->no_place, out);
 }
 
-static void put_stack(FILE *out, const struct form *form, const struct export_stacks *s,
-		      const struct export_stack *stack)
+static void put_stack(FILE *out, const struct folded_form *form,
+		      const struct export_stacks *s, const struct export_stack *stack)
 {
 	const uint32_t *frames = &s->frame_numbers[stack->first];
 	bool is_first = true;
@@ -143,7 +144,7 @@ static void put_stack(FILE *out, const struct form *form, const struct export_st
 }
 
 /* Returns the stack's text; NULL: out of memory. */
-static char *fold(const struct form *form, const struct export_stacks *s,
+static char *fold(const struct folded_form *form, const struct export_stacks *s,
 		  const struct export_stack *stack, size_t nr_labels)
 {
 	char *text = NULL;
@@ -176,7 +177,7 @@ static int compare(const void *va, const void *vb)
 	return strcmp(a->text, b->text);
 }
 
-/* Merges lines with the same text: the stacks of these may differ in what is not shown. */
+/* Merges lines with the same text: their stacks differ in what is not shown. */
 static void merge(struct folded *f)
 {
 	size_t nr = 0;
@@ -196,7 +197,7 @@ static void merge(struct folded *f)
 	f->nr = nr;
 }
 
-static int fold_all(const struct export_input *in, const struct form *form,
+static int fold_all(const struct export_input *in, const struct folded_form *form,
 		    struct folded *ret, struct error *err)
 {
 	_cleanup_(export_stacks_freep) struct export_stacks *s = NULL;
@@ -220,8 +221,8 @@ static int fold_all(const struct export_input *in, const struct form *form,
 	return 0;
 }
 
-static int write_folded(const struct export_input *in, const struct form *form, FILE *out,
-			struct error *err)
+static int write_folded(const struct export_input *in, const struct folded_form *form,
+			FILE *out, struct error *err)
 {
 	_cleanup_(folded_deinit) struct folded f = {0};
 	int rc = fold_all(in, form, &f, err);
