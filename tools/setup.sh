@@ -57,6 +57,7 @@ add_nightly() {
 	add_command debootstrap debootstrap
 	add_command fish fish
 	add_command zsh zsh
+	add_command callgrind_annotate valgrind
 }
 
 packages=$build

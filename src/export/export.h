@@ -45,6 +45,24 @@ int export_pprof(const struct export_input *in, FILE *out, const char **ret_note
 /* One line for each stack, of functions: "comm;main;work 12". */
 int export_folded(const struct export_input *in, FILE *out, const char **ret_note,
 		  struct error *err);
+/* The same with lines, for perfanno.nvim: "main /src/a.c:30;work /src/a.c:12 40". */
+int export_folded_perfanno(const struct export_input *in, FILE *out,
+			   const char **ret_note, struct error *err);
+/* For Emacs' flamegraph.el: "comm;main (/src/a.c:30);work (/src/a.c:12) 40". */
+int export_folded_emacs(const struct export_input *in, FILE *out, const char **ret_note,
+			struct error *err);
+/* What perfanno for VS Code reads of a perf report: "40 main /src/a.c:30;...". */
+int export_perf(const struct export_input *in, FILE *out, const char **ret_note,
+		struct error *err);
+/* Costs of lines and calls, for KCachegrind and callgrind_annotate. */
+int export_callgrind(const struct export_input *in, FILE *out, const char **ret_note,
+		     struct error *err);
+/*
+ * LLVM's sample profile: samples of native code by function and line, for
+ * clang -fprofile-sample-use. It has no callers, and is made of the profile itself.
+ */
+int export_autofdo(const struct export_input *in, FILE *out, const char **ret_note,
+		   struct error *err);
 
 /* One row per format. */
 struct export_format {

@@ -14,6 +14,11 @@ static const char *const thread_labels[] = {LABEL_COMM, NULL};
 const struct export_format export_formats[] = {
 	{"pprof", ".pb.gz .pprof", true, server_labels, export_pprof},
 	{"folded", ".folded .collapsed", false, thread_labels, export_folded},
+	{"folded-perfanno", "", false, NULL, export_folded_perfanno},
+	{"folded-emacs", "", false, thread_labels, export_folded_emacs},
+	{"perf", "", false, NULL, export_perf},
+	{"callgrind", ".callgrind", false, thread_labels, export_callgrind},
+	{"autofdo", ".afdo", false, NULL, export_autofdo},
 };
 const size_t nr_export_formats = ARRAY_SIZE(export_formats);
 

@@ -1,12 +1,12 @@
 #!/bin/sh
 # Each text format of export, of one profile; formats by the output's name; wrong formats.
-for format in folded csv quickfix; do
+for format in folded folded-perfanno folded-emacs perf callgrind autofdo csv quickfix; do
 	echo "== $format"
 	lineburn export -f $format hot.pb.gz
 done
 lineburn export -f json hot.pb.gz >one.json
 lineburn annotate --json hot.pb.gz | cmp - one.json && echo "json is that of annotate"
-for name in x.folded x.csv x.qf x.json x.pb.gz; do
+for name in x.folded x.callgrind x.afdo x.csv x.qf x.json x.pb.gz; do
 	lineburn export hot.pb.gz -o $name && echo "$name: $(wc -c <$name | awk '{ print ($1 > 0) ? "written" : "empty" }')"
 done
 lineburn export -f folded hot.pb.gz | cmp - x.folded && echo "the same by name"

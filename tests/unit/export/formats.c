@@ -64,6 +64,8 @@ static void names_tell_formats(void **state)
 	(void)state;
 	assert_string_equal(export_format_of_file("a/x.pb.gz")->name, "pprof");
 	assert_string_equal(export_format_of_file("x.folded")->name, "folded");
+	assert_string_equal(export_format_of_file("x.callgrind")->name, "callgrind");
+	assert_string_equal(export_format_of_file("x.afdo")->name, "autofdo");
 	assert_null(export_format_of_file("x.gz"));
 	assert_null(export_format_of_file("x"));
 	assert_null(export_format_of_file("-"));
