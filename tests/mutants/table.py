@@ -141,7 +141,7 @@ MUTANTS = [
      ".is_library = !(item->tag & FILE_MINE),", ".is_library = false,"),
     ("folded-stacks-lost", "of folded stacks that differ in lines only, one counts",
      "src/export/folded.c", "unit export/formats",
-     "samples += f.lines[i].samples;", "samples = f.lines[i].samples;"),
+     "f->lines[nr - 1].samples += line->samples;", "f->lines[nr - 1].samples = line->samples;"),
     ("inlined-frames-reversed", "an export has inlined frames outside of their callers",
      "src/export/stacks.c", "unit export/formats",
      "for (uint32_t i = l->nr_lines; i-- > 0 && !r;) {",
