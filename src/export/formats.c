@@ -14,6 +14,9 @@ static const char *const thread_labels[] = {LABEL_COMM, NULL};
 const struct export_format export_formats[] = {
 	{"pprof", ".pb.gz .pprof", true, server_labels, export_pprof},
 	{"folded", ".folded .collapsed", false, thread_labels, export_folded},
+	{"speedscope", ".speedscope.json", false, thread_labels, export_speedscope},
+	{"cpuprofile", ".cpuprofile", false, thread_labels, export_cpuprofile},
+	{"firefox", ".json.gz", true, thread_labels, export_firefox},
 };
 const size_t nr_export_formats = ARRAY_SIZE(export_formats);
 

@@ -64,6 +64,9 @@ static void names_tell_formats(void **state)
 	(void)state;
 	assert_string_equal(export_format_of_file("a/x.pb.gz")->name, "pprof");
 	assert_string_equal(export_format_of_file("x.folded")->name, "folded");
+	assert_string_equal(export_format_of_file("x.speedscope.json")->name,
+			    "speedscope");
+	assert_string_equal(export_format_of_file("x.json.gz")->name, "firefox");
 	assert_null(export_format_of_file("x.gz"));
 	assert_null(export_format_of_file("x"));
 	assert_null(export_format_of_file("-"));
