@@ -11,13 +11,13 @@
 
 #define MAX_NAME_BYTES 1024 /* longer names are cut */
 
-struct builder {
+struct tree_builder {
 	const struct export_stacks *s;
 	size_t nr_labels;
 	struct stack_tree *to;
 	const struct export_stack **order; /* by labels, then by frames */
 	size_t nr_order;
-	struct range { /* of the order */
+	struct order_range { /* of the order */
 		size_t first, nr;
 		struct stack_group group; /* without nodes */
 	} * ranges; /* one for each group */
@@ -25,7 +25,7 @@ struct builder {
 	size_t nr_path, cap_path;
 };
 
-static void builder_deinit(struct builder *b)
+static void builder_deinit(struct tree_builder *b)
 {
 	stack_tree_free(b->to);
 	free(b->order);
@@ -34,7 +34,7 @@ static void builder_deinit(struct builder *b)
 }
 
 /* Compares by address: equal texts are one string. */
-static int compare_labels(const struct builder *b, const struct export_stack *a,
+static int compare_labels(const struct tree_builder *b, const struct export_stack *a,
 			  const struct export_stack *other)
 {
 	for (size_t i = 0; i < b->nr_labels; i++)
@@ -48,7 +48,7 @@ static int compare_stacks(const void *va, const void *vb, void *ctx)
 {
 	const struct export_stack *a = *(const struct export_stack *const *)va;
 	const struct export_stack *b = *(const struct export_stack *const *)vb;
-	const struct builder *builder = ctx;
+	const struct tree_builder *builder = ctx;
 	const uint32_t *numbers = builder->s->frame_numbers;
 	int r = compare_labels(builder, a, b);
 
@@ -62,7 +62,7 @@ static int compare_stacks(const void *va, const void *vb, void *ctx)
 
 static int compare_ranges(const void *va, const void *vb)
 {
-	const struct range *a = va, *b = vb;
+	const struct order_range *a = va, *b = vb;
 	int r = weight_compare(a->group.weight, b->group.weight);
 
 	return r ? r : strcmp(a->group.name, b->group.name);
@@ -82,8 +82,8 @@ static const char *title_of(const struct profile *p)
 	return strpool_add(p->pool, *title ? title : "lineburn");
 }
 
-static const char *name_group(const struct builder *b, const struct export_stack *stack,
-			      struct strpool *pool)
+static const char *name_group(const struct tree_builder *b,
+			      const struct export_stack *stack, struct strpool *pool)
 {
 	char name[MAX_NAME_BYTES] = "";
 
@@ -95,7 +95,7 @@ static const char *name_group(const struct builder *b, const struct export_stack
 }
 
 /* Sorts the stacks into groups, the heaviest first. */
-static int group_stacks(struct builder *b, struct strpool *pool)
+static int group_stacks(struct tree_builder *b, struct strpool *pool)
 {
 	b->order = calloc(b->s->nr_stacks + 1, sizeof(*b->order));
 	if (!b->order)
@@ -108,7 +108,7 @@ static int group_stacks(struct builder *b, struct strpool *pool)
 	if (!b->ranges)
 		return -ENOMEM;
 	for (size_t i = 0; i < b->nr_order; i++) {
-		struct range *range;
+		struct order_range *range;
 
 		if (!i || compare_labels(b, b->order[i - 1], b->order[i])) {
 			range = &b->ranges[b->to->nr_groups++];
@@ -123,7 +123,7 @@ static int group_stacks(struct builder *b, struct strpool *pool)
 	return 0;
 }
 
-static int push_node(struct builder *b, uint32_t frame)
+static int push_node(struct tree_builder *b, uint32_t frame)
 {
 	struct stack_tree *to = b->to;
 
@@ -140,7 +140,7 @@ static int push_node(struct builder *b, uint32_t frame)
 }
 
 /* Adds the frames in which the stack differs from the one before. */
-static int add_stack(struct builder *b, const struct export_stack *stack)
+static int add_stack(struct tree_builder *b, const struct export_stack *stack)
 {
 	const uint32_t *frames = &b->s->frame_numbers[stack->first];
 	uint32_t same = 0;
@@ -157,7 +157,7 @@ static int add_stack(struct builder *b, const struct export_stack *stack)
 	return r;
 }
 
-static int build(struct builder *b, const struct profile *p)
+static int build(struct tree_builder *b, const struct profile *p)
 {
 	struct stack_tree *to = b->to = calloc(1, sizeof(*to));
 	int r;
@@ -172,7 +172,7 @@ static int build(struct builder *b, const struct profile *p)
 	if (!to->groups)
 		return -ENOMEM;
 	for (size_t g = 0; g < to->nr_groups; g++) {
-		const struct range *range = &b->ranges[g];
+		const struct order_range *range = &b->ranges[g];
 		struct stack_group *group = &to->groups[g];
 
 		*group = range->group;
@@ -190,7 +190,8 @@ static int build(struct builder *b, const struct profile *p)
 int stack_tree_new(const struct export_input *in, const struct export_stacks *s,
 		   struct stack_tree **ret, struct error *err)
 {
-	_cleanup_(builder_deinit) struct builder b = {.s = s, .nr_labels = in->nr_labels};
+	_cleanup_(builder_deinit) struct tree_builder b = {.s = s,
+							   .nr_labels = in->nr_labels};
 
 	if (build(&b, in->profile))
 		return error_set(err, -ENOMEM, "out of memory");
