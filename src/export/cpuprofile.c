@@ -7,9 +7,9 @@
  * and takes none from positionTicks. callFrame.lineNumber is 0-based, positionTicks.line
  * is 1-based.
  *
- * A profile has no times. So the nodes with self time run one after the other: node
- * samples[i] runs for timeDeltas[i + 1]. The last sample is the root and has no time:
- * some readers give the last one none.
+ * The format has one thread. So the nodes with self time stand one after the other, not
+ * when they ran: node samples[i] for timeDeltas[i + 1]. The last sample is the root and
+ * has no time, because some readers give the last one none.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -3,8 +3,7 @@
  * The processed profile of the Firefox Profiler, as gzipped JSON of version 66: its
  * readers upgrade every older version, so this one stays. All tables are of columns.
  *
- * A profile has no times. So the stacks of a thread run one after the other, each for
- * its CPU time; a last sample without a stack ends them.
+ * Threads are combinations of labels, and their samples are as timeline.h says.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -12,7 +11,7 @@
 #include <string.h>
 
 #include "export/json_text.h"
-#include "export/stack_tree.h"
+#include "export/timeline.h"
 #include "profile/gzip.h"
 
 #define FORMAT_VERSION 66
@@ -368,89 +367,49 @@ static void put_ms(FILE *out, uint64_t ns)
 	fprintf(out, "%" PRIu64 ".%06" PRIu64, ns / 1000000, ns % 1000000);
 }
 
-static void put_value(const struct firefox *w, uint64_t value)
+static void put_samples(const struct firefox *w, const struct timeline *line)
 {
-	if (w->stacks->has_cpu)
-		put_ms(w->out, value);
-	else
-		json_put_number(w->out, value);
-}
+	const struct timeline_sample *samples = line->samples;
 
-/* Calls @put for each node with self, and what the nodes before it have. */
-static size_t each_sample(const struct firefox *w, const struct stack_group *group,
-			  void (*put)(const struct firefox *w, size_t i, uint64_t before))
-{
-	uint64_t before = 0;
-	size_t nr = 0;
-
-	for (size_t i = 0; i < group->nr_nodes; i++) {
-		size_t node = group->first_node + i;
-		uint64_t self = export_value(w->stacks, w->tree->nodes[node].self);
-
-		if (!self)
-			continue;
-		put(w, node, before);
-		before += self;
-		nr++;
-	}
-	return nr;
-}
-
-static void put_sample_stack(const struct firefox *w, size_t i, uint64_t before)
-{
-	(void)before;
-	fprintf(w->out, "%zu,", i);
-}
-
-static void put_sample_time(const struct firefox *w, size_t i, uint64_t before)
-{
-	(void)i;
-	put_value(w, before);
-	fputc(',', w->out);
-}
-
-static void put_sample_weight(const struct firefox *w, size_t i, uint64_t before)
-{
-	(void)before;
-	put_value(w, export_value(w->stacks, w->tree->nodes[i].self));
-	fputc(',', w->out);
-}
-
-/* Prints the CPU time since the sample before, which the last one has, too. */
-static void put_next_cpu(const struct firefox *w, size_t i, uint64_t before)
-{
-	(void)before;
-	fprintf(w->out, ",%" PRIu64, w->tree->nodes[i].self.cpu_ns);
-}
-
-static void put_samples(const struct firefox *w, const struct stack_group *group)
-{
-	size_t nr;
-
-	fprintf(w->out, "\"samples\":{\"weightType\":\"%s\",\n\"stack\":[",
+	fprintf(w->out, "\"samples\":{\"length\":%zu,\"weightType\":\"%s\",\n\"stack\":[",
+		line->nr,
 		w->stacks->has_cpu                       ? "tracing-ms"
 		: !strcmp(w->stacks->unit.unit, "bytes") ? "bytes"
 							 : "samples");
-	nr = each_sample(w, group, put_sample_stack);
-	fputs("null],\n\"time\":[", w->out);
-	each_sample(w, group, put_sample_time);
-	put_value(w, export_value(w->stacks, group->weight));
-	fputs("],\n\"weight\":[", w->out);
-	each_sample(w, group, put_sample_weight);
-	fputs("0],\n", w->out);
-	if (w->stacks->has_cpu) {
-		fputs("\"threadCPUDelta\":[0", w->out);
-		each_sample(w, group, put_next_cpu);
-		fputs("],\n", w->out);
+	for (size_t i = 0; i < line->nr; i++) {
+		fputs(i ? "," : "", w->out);
+		put_number(w, samples[i].node);
 	}
-	fprintf(w->out, "\"length\":%zu}", nr + 1);
+	fputs("],\n\"time\":[", w->out);
+	for (size_t i = 0; i < line->nr; i++) {
+		fputs(i ? "," : "", w->out);
+		put_ms(w->out, samples[i].begin_ns);
+	}
+	fputs("],\n\"weight\":[", w->out);
+	for (size_t i = 0; i < line->nr; i++) {
+		fputs(i ? "," : "", w->out);
+		if (w->stacks->has_cpu)
+			put_ms(w->out, samples[i].value);
+		else
+			json_put_number(w->out, samples[i].value);
+	}
+	fputc(']', w->out);
+	/* The CPU time since the sample before. */
+	for (size_t i = 0; i < line->nr && w->stacks->has_cpu; i++) {
+		fputs(i ? "," : ",\n\"threadCPUDelta\":[", w->out);
+		json_put_number(w->out, i ? samples[i - 1].value : 0);
+	}
+	fputs(w->stacks->has_cpu ? "]}" : "}", w->out);
 }
 
 /* Each is a process of its own, because the reader has one main thread in each. */
 static void put_thread(struct firefox *w, size_t i)
 {
 	const struct stack_group *group = &w->tree->groups[i];
+	_cleanup_(timeline_deinit) struct timeline line = {0};
 
+	if (timeline_new(w->stacks, w->tree, group, &line))
+		w->error = -ENOMEM;
 	fputs("{\"name\":", w->out);
 	put_text(w, group->name);
 	fputs(",\"processName\":", w->out);
@@ -463,7 +422,7 @@ static void put_thread(struct firefox *w, size_t i)
 		"\"markers\":{\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[],"
 		"\"phase\":[],\"category\":[],\"length\":0},\n",
 		i + 1, i + 1);
-	put_samples(w, group);
+	put_samples(w, &line);
 	fputc('}', w->out);
 }
 
@@ -479,7 +438,7 @@ static void put_times(const struct firefox *w)
 	fputs(",\"startTime\":", w->out);
 	put_ms(w->out, w->profile->time_nanos > 0 ? (uint64_t)w->profile->time_nanos : 0);
 	fputs(",\"profilingStartTime\":0,\"profilingEndTime\":", w->out);
-	put_value(w, export_value(w->stacks, w->tree->groups[0].weight));
+	put_ms(w->out, timeline_end_ns(w->stacks, w->tree));
 }
 
 static void put_meta(struct firefox *w)

@@ -15,12 +15,6 @@ struct tree_builder {
 	const struct export_stacks *s;
 	size_t nr_labels;
 	struct stack_tree *to;
-	const struct export_stack **order; /* by labels, then by frames */
-	size_t nr_order;
-	struct order_range { /* of the order */
-		size_t first, nr;
-		struct stack_group group; /* without nodes */
-	} * ranges; /* one for each group */
 	uint32_t *path; /* nodes of the last stack, outermost first */
 	size_t nr_path, cap_path;
 };
@@ -28,8 +22,6 @@ struct tree_builder {
 static void builder_deinit(struct tree_builder *b)
 {
 	stack_tree_free(b->to);
-	free(b->order);
-	free(b->ranges);
 	free(b->path);
 }
 
@@ -46,8 +38,8 @@ static int compare_labels(const struct tree_builder *b, const struct export_stac
 
 static int compare_stacks(const void *va, const void *vb, void *ctx)
 {
-	const struct export_stack *a = *(const struct export_stack *const *)va;
-	const struct export_stack *b = *(const struct export_stack *const *)vb;
+	const struct export_stack *a = ((const struct placed_stack *)va)->stack;
+	const struct export_stack *b = ((const struct placed_stack *)vb)->stack;
 	const struct tree_builder *builder = ctx;
 	const uint32_t *numbers = builder->s->frame_numbers;
 	int r = compare_labels(builder, a, b);
@@ -60,12 +52,12 @@ static int compare_stacks(const void *va, const void *vb, void *ctx)
 	return r ? r : (a->nr > b->nr) - (a->nr < b->nr);
 }
 
-static int compare_ranges(const void *va, const void *vb)
+static int compare_groups(const void *va, const void *vb)
 {
-	const struct order_range *a = va, *b = vb;
-	int r = weight_compare(a->group.weight, b->group.weight);
+	const struct stack_group *a = va, *b = vb;
+	int r = weight_compare(a->weight, b->weight);
 
-	return r ? r : strcmp(a->group.name, b->group.name);
+	return r ? r : strcmp(a->name, b->name);
 }
 
 static const char *title_of(const struct profile *p)
@@ -97,29 +89,30 @@ static const char *name_group(const struct tree_builder *b,
 /* Sorts the stacks into groups, the heaviest first. */
 static int group_stacks(struct tree_builder *b, struct strpool *pool)
 {
-	b->order = calloc(b->s->nr_stacks + 1, sizeof(*b->order));
-	if (!b->order)
+	struct stack_tree *to = b->to;
+
+	to->stacks = calloc(b->s->nr_stacks + 1, sizeof(*to->stacks));
+	if (!to->stacks)
 		return -ENOMEM;
 	for (size_t i = 0; i < b->s->nr_stacks; i++)
 		if (export_value(b->s, b->s->stacks[i].weight))
-			b->order[b->nr_order++] = &b->s->stacks[i];
-	qsort_r(b->order, b->nr_order, sizeof(*b->order), compare_stacks, b);
-	b->ranges = calloc(b->nr_order + 1, sizeof(*b->ranges));
-	if (!b->ranges)
+			to->stacks[to->nr_stacks++].stack = &b->s->stacks[i];
+	qsort_r(to->stacks, to->nr_stacks, sizeof(*to->stacks), compare_stacks, b);
+	to->groups = calloc(to->nr_stacks + 1, sizeof(*to->groups));
+	if (!to->groups)
 		return -ENOMEM;
-	for (size_t i = 0; i < b->nr_order; i++) {
-		struct order_range *range;
+	for (size_t i = 0; i < to->nr_stacks; i++) {
+		const struct export_stack *stack = to->stacks[i].stack;
+		struct stack_group *group;
 
-		if (!i || compare_labels(b, b->order[i - 1], b->order[i])) {
-			range = &b->ranges[b->to->nr_groups++];
-			range->first = i;
-			range->group.name = name_group(b, b->order[i], pool);
-		}
-		range = &b->ranges[b->to->nr_groups - 1];
-		range->nr++;
-		weight_add(&range->group.weight, b->order[i]->weight);
+		if (!i || compare_labels(b, to->stacks[i - 1].stack, stack))
+			to->groups[to->nr_groups++] = (struct stack_group){
+				.name = name_group(b, stack, pool), .first_stack = i};
+		group = &to->groups[to->nr_groups - 1];
+		group->nr_stacks++;
+		weight_add(&group->weight, stack->weight);
 	}
-	qsort(b->ranges, b->to->nr_groups, sizeof(*b->ranges), compare_ranges);
+	qsort(to->groups, to->nr_groups, sizeof(*to->groups), compare_groups);
 	return 0;
 }
 
@@ -140,8 +133,9 @@ static int push_node(struct tree_builder *b, uint32_t frame)
 }
 
 /* Adds the frames in which the stack differs from the one before. */
-static int add_stack(struct tree_builder *b, const struct export_stack *stack)
+static int place_stack(struct tree_builder *b, struct placed_stack *placed)
 {
+	const struct export_stack *stack = placed->stack;
 	const uint32_t *frames = &b->s->frame_numbers[stack->first];
 	uint32_t same = 0;
 	int r = 0;
@@ -152,9 +146,11 @@ static int add_stack(struct tree_builder *b, const struct export_stack *stack)
 	b->nr_path = same;
 	for (uint32_t i = same; i < stack->nr && !r; i++)
 		r = push_node(b, frames[i]);
-	if (!r)
-		weight_add(&b->to->nodes[b->path[stack->nr - 1]].self, stack->weight);
-	return r;
+	if (r)
+		return r;
+	placed->node = b->path[stack->nr - 1];
+	weight_add(&b->to->nodes[placed->node].self, stack->weight);
+	return 0;
 }
 
 static int build(struct tree_builder *b, const struct profile *p)
@@ -166,25 +162,16 @@ static int build(struct tree_builder *b, const struct profile *p)
 		return -ENOMEM;
 	to->title = title_of(p);
 	r = group_stacks(b, p->pool);
-	if (r)
-		return r;
-	to->groups = calloc(to->nr_groups + 1, sizeof(*to->groups));
-	if (!to->groups)
-		return -ENOMEM;
-	for (size_t g = 0; g < to->nr_groups; g++) {
-		const struct order_range *range = &b->ranges[g];
+	for (size_t g = 0; g < to->nr_groups && !r; g++) {
 		struct stack_group *group = &to->groups[g];
 
-		*group = range->group;
 		group->first_node = to->nr_nodes;
 		b->nr_path = 0;
-		for (size_t i = 0; i < range->nr && !r; i++)
-			r = add_stack(b, b->order[range->first + i]);
-		if (r)
-			return r;
+		for (size_t i = 0; i < group->nr_stacks && !r; i++)
+			r = place_stack(b, &to->stacks[group->first_stack + i]);
 		group->nr_nodes = to->nr_nodes - group->first_node;
 	}
-	return 0;
+	return r;
 }
 
 int stack_tree_new(const struct export_input *in, const struct export_stacks *s,
@@ -208,6 +195,7 @@ void stack_tree_free(struct stack_tree *t)
 	if (!t)
 		return;
 	free(t->nodes);
+	free(t->stacks);
 	free(t->groups);
 	free(t);
 }

@@ -18,10 +18,16 @@ struct stack_node {
 	struct weight self; /* of the stacks that end here */
 };
 
+struct placed_stack {
+	const struct export_stack *stack;
+	uint32_t node; /* its innermost frame */
+};
+
 struct stack_group {
 	/* The labels' values: "python3", "1234, python3"; no labels: the title. Interned. */
 	const char *name;
-	size_t first_node, nr_nodes; /* nr_nodes > 0 */
+	size_t first_node, nr_nodes; /* > 0 */
+	size_t first_stack, nr_stacks; /* > 0 */
 	struct weight weight;
 };
 
@@ -30,6 +36,8 @@ struct stack_tree {
 	/* By group. The nodes below a node follow it. */
 	struct stack_node *nodes;
 	size_t nr_nodes, cap_nodes;
+	struct placed_stack *stacks; /* each group's are together */
+	size_t nr_stacks;
 	struct stack_group *groups; /* heaviest first */
 	size_t nr_groups;
 };

@@ -153,6 +153,8 @@ MUTANTS = [
     ("firefox-uncharged-lines", "Firefox shows code whose line does not count at the function's line",
      "src/export/firefox.c", "unit export/firefox", "w->has_lines[f->function] = false;",
      "w->has_lines[f->function] = true;"),
+    ("firefox-threads-overrun", "stacks of several threads run into the next bucket of time",
+     "src/export/timeline.c", "unit export/firefox", "(double)bucket_ns / all;", "1;"),
     ("firefox-merged-texts", "two files with one path are shown in the text of one of them",
      "src/export/firefox.c", "unit export/firefox", "\t\t\tw->texts[number] = NULL;",
      "\t\t\tw->texts[number] += 0;"),

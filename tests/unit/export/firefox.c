@@ -132,24 +132,27 @@ static void check_indices(json_t *table, const char *column, size_t limit,
 	}
 }
 
-static void check_thread(json_t *thread, double all_ms)
+/* @end_ms  when the stacks end, which run without a pause */
+static void check_thread(json_t *thread, double all, double end_ms)
 {
 	json_t *samples = json_object_get(thread, "samples");
 	size_t nr = rows_of(samples);
 	double sum = 0;
 
+	check_columns(samples, json_object_get(samples, "threadCPUDelta") ? 4 : 3);
 	check_columns(json_object_get(thread, "markers"), 6);
 	check_indices(samples, "stack", rows_of(at("shared.stackTable")), "null");
 	assert_true(nr >= 2);
 	for (size_t i = 0; i < nr; i++) {
 		double weight = json_number_value(cell(samples, "weight", i));
 
-		assert_true(json_number_value(cell(samples, "time", i)) == sum);
+		assert_true(json_number_value(cell(samples, "time", i)) ==
+			    sum * end_ms / all);
 		assert_true((weight == 0) == (i == nr - 1));
 		assert_true(json_is_null(cell(samples, "stack", i)) == (i == nr - 1));
 		sum += weight;
 	}
-	assert_true(sum == all_ms);
+	assert_true(sum == all);
 }
 
 static void check_tables(void)
@@ -281,9 +284,9 @@ static void lines_are_those_of_annotate(void **state)
 	assert_int_equal(export(), 0);
 	check_tables();
 	assert_int_equal(json_array_size(at("threads")), 3);
-	check_thread(json_array_get(at("threads"), 0), 820);
-	check_thread(json_array_get(at("threads"), 1), 380);
-	check_thread(json_array_get(at("threads"), 2), 100);
+	check_thread(json_array_get(at("threads"), 0), 820, 820);
+	check_thread(json_array_get(at("threads"), 1), 380, 380);
+	check_thread(json_array_get(at("threads"), 2), 100, 100);
 	check_lines();
 	/* A function has no line if one of its frames has none. */
 	functions = at("shared.funcTable");
@@ -391,6 +394,60 @@ static void texts_are_at_their_lines(void **state)
 	assert_non_null(text_of("/home/me/math.h"));
 }
 
+/* ---- times ---- */
+
+static void add_times(size_t sample, const uint64_t *ms, const uint64_t *counts,
+		      size_t nr)
+{
+	const struct series_lists all = {&p->samples->times, p->nr_samples,
+					 sizeof(*p->samples)};
+
+	for (size_t i = 0; i < nr; i++)
+		assert_int_equal(series_add(&p->times, &p->samples[sample].times,
+					    ms[i] * 1000000, counts[i], &all),
+				 0);
+}
+
+static void check_sample(size_t i, double time_ms, double weight_ms, double cpu_ns)
+{
+	json_t *thread = json_array_get(at("threads"), 0);
+	json_t *samples = json_object_get(thread, "samples");
+
+	assert_true(json_number_value(cell(samples, "time", i)) == time_ms);
+	assert_true(json_number_value(cell(samples, "weight", i)) == weight_ms);
+	assert_true(json_number_value(cell(samples, "threadCPUDelta", i)) == cpu_ns);
+	assert_int_equal(json_is_null(cell(samples, "stack", i)), weight_ms == 0);
+}
+
+/* One sample is 10 ms. A bucket is 100 ms. */
+static void stacks_run_when_they_ran(void **state)
+{
+	uint32_t app = add_mapping(p, "/home/me/app");
+	uint32_t first = add_location(p, app, 0x10, MISS_NONE, "first@/a.c:1");
+	uint32_t second = add_location(p, app, 0x14, MISS_NONE, "second@/a.c:2");
+
+	(void)state;
+	add_named(p, "app", 4, first);
+	add_named(p, "app", 30, second);
+	/* Two threads are busy in the second bucket, which a stack follows at once. */
+	add_times(0, (uint64_t[]){50, 350}, (uint64_t[]){3, 1}, 2);
+	add_times(1, (uint64_t[]){50, 150, 250}, (uint64_t[]){2, 20, 8}, 3);
+	assert_int_equal(export(), 0);
+	check_tables();
+	check_lines();
+	assert_int_equal(
+		rows_of(json_object_get(json_array_get(at("threads"), 0), "samples")), 8);
+	check_sample(0, 0, 30, 0);
+	check_sample(1, 30, 20, 30e6);
+	check_sample(2, 50, 0, 20e6);
+	check_sample(3, 100, 200, 0);
+	check_sample(4, 200, 80, 200e6);
+	check_sample(5, 280, 0, 80e6);
+	check_sample(6, 300, 10, 0);
+	check_sample(7, 310, 0, 10e6);
+	assert_true(json_number_value(at("meta.profilingEndTime")) == 400);
+}
+
 /* ---- other profiles ---- */
 
 static void hostile_names_are_text(void **state)
@@ -400,7 +457,7 @@ static void hostile_names_are_text(void **state)
 	assert_int_equal(export(), 0);
 	check_tables();
 	assert_int_equal(json_array_size(at("threads")), 2);
-	check_thread(json_array_get(at("threads"), 0), 50);
+	check_thread(json_array_get(at("threads"), 0), 50, 50);
 }
 
 static void bytes_are_no_time(void **state)
@@ -411,7 +468,7 @@ static void bytes_are_no_time(void **state)
 	build_heap_export(p);
 	assert_int_equal(export(), 0);
 	check_tables();
-	check_thread(json_array_get(at("threads"), 0), 4096);
+	check_thread(json_array_get(at("threads"), 0), 4096, 1000);
 	samples = json_object_get(json_array_get(at("threads"), 0), "samples");
 	assert_string_equal(json_string_value(json_object_get(samples, "weightType")),
 			    "bytes");
@@ -432,6 +489,8 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(categories_are_kinds, setup, teardown),
 		cmocka_unit_test_setup_teardown(texts_are_at_their_lines, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(stacks_run_when_they_ran, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(hostile_names_are_text, setup, teardown),
 		cmocka_unit_test_setup_teardown(bytes_are_no_time, setup, teardown),
