@@ -243,11 +243,11 @@ install: $(BIN)
 	./$(BIN) completion fish | install -D -m 644 /dev/stdin \
 		$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/lineburn.fish
 
-# Keeps the Python environments of tools/venv.sh and the kernels of tests/kernels, which are
+# Keeps the Python environments of tools/venv.sh, the kernels of tests/kernels and the readers of tests/nightly, which are
 # downloaded.
 clean:
 	rm -rf build-* lineburn compile_commands.json
-	find build -mindepth 1 -maxdepth 1 ! -name venv ! -name kernels -exec rm -rf {} + 2>/dev/null || true
+	find build -mindepth 1 -maxdepth 1 ! -name venv ! -name kernels ! -name readers -exec rm -rf {} + 2>/dev/null || true
 distclean: clean
 	rm -rf build
 

@@ -49,6 +49,7 @@ add_nightly() {
 	add_command javac default-jdk-headless
 	ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || packages="$packages postgresql"
 	add_command luajit luajit
+	add_command npm npm
 	add_command systemd-nspawn systemd-container
 	add_command qemu-system-x86_64 qemu-system-x86
 	add_command busybox busybox-static

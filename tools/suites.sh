@@ -57,7 +57,7 @@ unexpected_skips() {
 	# At night the same scripts and programs run in suites with other names.
 	cat "$logs"/*.skips | sed -E 's/^(stats|runtimes|sanitized|nightly) /root /; s/^thorough /unit-sanitized /' >"$logs/skips"
 	sed -n "/^#/d; s/^$1: //; /^[a-z-]*: /d; /./p" tests/skips.expected >"$logs/expected"
-	if grep -q build/venv/ "$logs/skips" && ! has_index; then
+	if grep -qE 'build/(venv/|readers)' "$logs/skips" && ! has_index; then
 		sed -n 's/^no-index: //p' tests/skips.expected >>"$logs/expected"
 	fi
 	status=0

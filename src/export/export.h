@@ -63,6 +63,15 @@ int export_callgrind(const struct export_input *in, FILE *out, const char **ret_
  */
 int export_autofdo(const struct export_input *in, FILE *out, const char **ret_note,
 		   struct error *err);
+/* speedscope's JSON: a profile for each thread, a frame for each line. */
+int export_speedscope(const struct export_input *in, FILE *out, const char **ret_note,
+		      struct error *err);
+/* A CPU profile of the Chrome DevTools Protocol, for VS Code: a node for each line. */
+int export_cpuprofile(const struct export_input *in, FILE *out, const char **ret_note,
+		      struct error *err);
+/* The Firefox Profiler's processed profile, gzipped, with the text of sources. */
+int export_firefox(const struct export_input *in, FILE *out, const char **ret_note,
+		   struct error *err);
 
 /* One row per format. */
 struct export_format {

@@ -19,6 +19,9 @@ const struct export_format export_formats[] = {
 	{"perf", "", false, NULL, export_perf},
 	{"callgrind", ".callgrind", false, thread_labels, export_callgrind},
 	{"autofdo", ".afdo", false, NULL, export_autofdo},
+	{"speedscope", ".speedscope.json", false, thread_labels, export_speedscope},
+	{"cpuprofile", ".cpuprofile", false, thread_labels, export_cpuprofile},
+	{"firefox", ".json.gz", true, thread_labels, export_firefox},
 };
 const size_t nr_export_formats = ARRAY_SIZE(export_formats);
 

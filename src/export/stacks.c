@@ -16,6 +16,8 @@ struct stacks_builder {
 	struct hashmap frame_index;
 	struct tally functions; /* by (name, file), numbered; see number_function() */
 	struct tally numbered; /* by (number in functions, object): frames' functions */
+	/* By location: where its frames are in frame_numbers, + 1; 0: not there yet. */
+	uint32_t *pushed;
 };
 
 static void builder_deinit(struct stacks_builder *b)
@@ -24,6 +26,7 @@ static void builder_deinit(struct stacks_builder *b)
 	hashmap_deinit(&b->frame_index);
 	tally_deinit(&b->functions);
 	tally_deinit(&b->numbered);
+	free(b->pushed);
 }
 
 /* Returns the number by (name, file, object); PROFILE_NONE: out of memory. */
@@ -46,6 +49,15 @@ static bool is_frame(uint32_t item, const void *key, const void *ctx)
 	       a->is_inlined == b->is_inlined;
 }
 
+static int push_number(struct export_stacks *to, uint32_t number)
+{
+	if (vec_grow(&to->frame_numbers, &to->cap_numbers, to->nr_numbers + 1,
+		     sizeof(*to->frame_numbers), UINT32_MAX))
+		return -ENOMEM;
+	to->frame_numbers[to->nr_numbers++] = number;
+	return 0;
+}
+
 static int push_frame(struct stacks_builder *b, struct export_frame *f)
 {
 	struct export_stacks *to = b->to;
@@ -65,15 +77,11 @@ static int push_frame(struct stacks_builder *b, struct export_frame *f)
 			return -ENOMEM;
 		to->frames[to->nr_frames++] = *f;
 	}
-	if (vec_grow(&to->frame_numbers, &to->cap_numbers, to->nr_numbers + 1,
-		     sizeof(*to->frame_numbers), UINT32_MAX))
-		return -ENOMEM;
-	to->frame_numbers[to->nr_numbers++] = number;
-	return 0;
+	return push_number(to, number);
 }
 
-/* Adds the frames of a location: the function itself, then what is inlined into it. */
-static int push_location(struct stacks_builder *b, const struct profile_location *l)
+/* Adds the frames of a new location: the function itself, then what is inlined into it. */
+static int push_frames(struct stacks_builder *b, const struct profile_location *l)
 {
 	const struct profile *p = b->from;
 	const char *mapping =
@@ -104,6 +112,22 @@ static int push_location(struct stacks_builder *b, const struct profile_location
 	return r;
 }
 
+/* Locations are in many stacks, and finding the number of a frame takes long. */
+static int push_location(struct stacks_builder *b, uint32_t location)
+{
+	const struct profile_location *l = &b->from->locations[location];
+	uint32_t first = b->pushed[location], nr = l->nr_lines ? l->nr_lines : 1;
+	int r = 0;
+
+	if (!first) {
+		b->pushed[location] = (uint32_t)b->to->nr_numbers + 1;
+		return push_frames(b, l);
+	}
+	for (uint32_t i = 0; i < nr && !r; i++)
+		r = push_number(b->to, b->to->frame_numbers[first - 1 + i]);
+	return r;
+}
+
 static const char *label_of(const struct profile *p, const struct profile_sample *s,
 			    const char *key)
 {
@@ -129,7 +153,7 @@ static int add_stack(struct stacks_builder *b, const struct export_input *in,
 	int r = 0;
 
 	for (uint32_t i = s->nr_locations; i-- > 0 && !r;)
-		r = push_location(b, &b->from->locations[locations[i]]);
+		r = push_location(b, locations[i]);
 	if (r)
 		return r;
 	for (size_t i = 0; i < in->nr_labels; i++)
@@ -154,7 +178,8 @@ static int build(struct stacks_builder *b, const struct export_input *in)
 		return -ENOMEM;
 	to->stacks = calloc(b->from->nr_samples + 1, sizeof(*to->stacks));
 	to->labels = calloc(b->from->nr_samples * in->nr_labels + 1, sizeof(*to->labels));
-	if (!to->stacks || !to->labels)
+	b->pushed = calloc(b->from->nr_locations + 1, sizeof(*b->pushed));
+	if (!to->stacks || !to->labels || !b->pushed)
 		return -ENOMEM;
 	for (size_t i = 0; i < b->from->nr_samples && !r; i++) {
 		const struct profile_sample *s = &b->from->samples[i];

@@ -20,7 +20,7 @@ mkdir -p "$tree/build"
 (cd "$top" && git ls-files -z | xargs -0 cp -pP --parents -t "$tree")
 for built in "$top"/build/* "$top"/build-address-undefined; do
 	case $built in
-	*/venv | */kernels) ln -s "$built" "$tree/build/" ;;
+	*/venv | */kernels | */readers) ln -s "$built" "$tree/build/" ;;
 	*/build-address-undefined) [ ! -d "$built" ] || cp -a "$built" "$tree/" ;;
 	*) [ ! -e "$built" ] || cp -a "$built" "$tree/build/" ;;
 	esac

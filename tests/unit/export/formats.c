@@ -66,6 +66,9 @@ static void names_tell_formats(void **state)
 	assert_string_equal(export_format_of_file("x.folded")->name, "folded");
 	assert_string_equal(export_format_of_file("x.callgrind")->name, "callgrind");
 	assert_string_equal(export_format_of_file("x.afdo")->name, "autofdo");
+	assert_string_equal(export_format_of_file("x.speedscope.json")->name,
+			    "speedscope");
+	assert_string_equal(export_format_of_file("x.json.gz")->name, "firefox");
 	assert_null(export_format_of_file("x.gz"));
 	assert_null(export_format_of_file("x"));
 	assert_null(export_format_of_file("-"));
