@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "cli/compare.h"
 #include "cli/export_profile.h"
 #include "cli/show.h"
 #include "launch/python_hook.h"
@@ -24,6 +25,7 @@ enum command {
 	COMMAND_RECORD,
 	COMMAND_ANNOTATE,
 	COMMAND_REPORT,
+	COMMAND_DIFF,
 	COMMAND_EXPORT,
 	COMMAND_DOCTOR,
 	COMMAND_PYTHON_HOOK,
@@ -47,6 +49,7 @@ struct options {
 	/* annotate, report; run also shows its result; input and filters of export */
 	struct viewing viewing;
 	struct exporting exporting;
+	struct comparing comparing; /* diff; viewing has its format and filters */
 
 	/* python-hook */
 	enum python_hook_action python_hook_action;

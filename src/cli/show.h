@@ -47,6 +47,9 @@ struct viewing {
 	enum colour_mode colour;
 };
 
+/** Returns how to print for stdout: colours, width, and what @v says. */
+struct render_options viewing_options(const struct viewing *v);
+
 /** Returns the requested format; NULL for a command that shows no profile. */
 const struct render_format *viewing_format(const struct viewing *v);
 
