@@ -5,9 +5,11 @@
 
 #include "analyze/significance.h"
 
-#define MAX_Z      38.0
-#define SEARCH     60 /* halves; z is then exact to 1e-16 */
-#define MAX_GROWTH 10.0
+#define MAX_Z       38.0
+#define FEW_SAMPLES 200
+#define SMALL_SHARE 0.1
+#define SEARCH      60 /* halves; z is then exact to 1e-16 */
+#define MAX_GROWTH  10.0
 
 static bool has_several(const struct comparison *c)
 {
@@ -50,7 +52,28 @@ static bool excludes_zero(const struct change *change)
 	return change->low > 0 || change->high < 0;
 }
 
-/* The p of the widest interval without 0. */
+/*
+ * Where the smaller side would have few samples, the score intervals are too narrow if
+ * the sides have very different numbers of them. There the exact test of two Poisson
+ * variables decides: the samples of AFTER are a binomial part of all. It would be too
+ * strict for large shares.
+ */
+static double exact_p(const struct comparison *c, const struct change *change)
+{
+	double after = change->of[DIFF_AFTER].samples;
+	double all = after + change->of[DIFF_BEFORE].samples;
+	double unit_before = c->sides[DIFF_BEFORE].unit;
+	double unit_after = c->sides[DIFF_AFTER].unit;
+
+	double whole = c->sides[DIFF_BEFORE].samples + c->sides[DIFF_AFTER].samples;
+
+	if (all * comparison_smaller_part(c) > FEW_SAMPLES ||
+	    (c->are_shares && all > SMALL_SHARE * whole))
+		return 0;
+	return binomial_p(after, all, unit_before / (unit_before + unit_after));
+}
+
+/* The p of the widest interval without 0; at least the exact one. */
 static double p_by_counts(const struct comparison *c, const struct change *change)
 {
 	struct change tried = *change;
@@ -65,7 +88,7 @@ static double p_by_counts(const struct comparison *c, const struct change *chang
 		else
 			high = z;
 	}
-	return normal_p(low);
+	return fmax(normal_p(low), exact_p(c, change));
 }
 
 /* ---- several recordings ---- */
@@ -145,6 +168,10 @@ void change_bound(const struct comparison *c, struct change *change, double leve
 
 	if (!has_several(c)) {
 		bound_by_counts(c, change, normal_z(level));
+		if (change->p >= level) { /* as the exact test says */
+			change->low = fmin(change->low, 0);
+			change->high = fmax(change->high, 0);
+		}
 		return;
 	}
 	error = difference_error(c, change);

@@ -57,7 +57,7 @@ struct comparison {
 /** Sets difference and p from the two estimates. */
 void change_judge(const struct comparison *c, struct change *change);
 
-/** Sets low and high, which exclude 0 if and only if p < @level. */
+/** Sets low and high, which exclude 0 if and only if p, judged before, < @level. */
 void change_bound(const struct comparison *c, struct change *change, double level);
 
 /**

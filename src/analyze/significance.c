@@ -88,6 +88,14 @@ double student_p(double t, double df)
 	return beta_part(df / (df + t * t), df / 2, 0.5);
 }
 
+double binomial_p(double count, double all, double part)
+{
+	double at_least = count > 0 ? beta_part(part, count, all - count + 1) : 1;
+	double at_most = count < all ? beta_part(1 - part, all - count, count + 1) : 1;
+
+	return fmin(1, 2 * fmin(at_least, at_most));
+}
+
 struct margins poisson_margins(double count, double z)
 {
 	double half = z * sqrt(count + z * z / 4);

@@ -20,6 +20,15 @@ double normal_z(double p);
 double student_p(double t, double df);
 double student_t(double p, double df);
 
+/**
+ * The chance that of @all samples at least @count, or at most @count, whichever is rarer,
+ * fall on one side, in either direction: twice the smaller tail of the binomial
+ * distribution.
+ *
+ * @part  of equal things on that side, 0 to 1
+ */
+double binomial_p(double count, double all, double part);
+
 /* Distances from a figure to the ends of its interval. */
 struct margins {
 	double below, above;

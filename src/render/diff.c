@@ -197,11 +197,17 @@ static void print_noise(const struct listing *l)
 		       "several recordings of each side (--after) measure it.");
 }
 
+#define WARN(l, ...)                           \
+	do {                                   \
+		paint_begin(l, PAINT_WARNING); \
+		SAY(l, __VA_ARGS__);           \
+		paint_end(l, PAINT_WARNING);   \
+	} while (0)
+
 static void print_warnings(const struct listing *l)
 {
 	const struct profile_diff *d = l->in->diff;
 
-	paint_begin(l, PAINT_WARNING);
 	for (int s = 0; s < NR_DIFF_SIDES; s++)
 		for (uint32_t i = 0; i < d->comparison.sides[s].nr_recordings; i++) {
 			const struct diff_recording *r = &d->recordings[s][i];
@@ -209,17 +215,16 @@ static void print_warnings(const struct listing *l)
 				      ((double)r->lost + (double)r->samples);
 
 			if (lost > LOST_TOO_MANY)
-				SAY(l,
-				    "%s lost %.1f %% of its samples, so its figures are "
-				    "too low by about that.",
-				    r->name, 100 * lost);
+				WARN(l,
+				     "%s lost %.1f %% of its samples, so its figures are "
+				     "too low by about that.",
+				     r->name, 100 * lost);
 		}
 	if (d->mixed_path)
-		SAY(l,
-		    "One side has several versions of %s: its lines are compared by "
-		    "their numbers.",
-		    d->mixed_path);
-	paint_end(l, PAINT_WARNING);
+		WARN(l,
+		     "One side has several versions of %s: its lines are compared by "
+		     "their numbers.",
+		     d->mixed_path);
 }
 
 static void print_head(const struct listing *l, const struct diff_unit *unit)
