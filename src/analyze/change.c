@@ -8,7 +8,7 @@
 #define MAX_Z       38.0
 #define FEW_SAMPLES 200
 #define SMALL_SHARE 0.1
-#define SEARCH      60 /* halves; z is then exact to 1e-16 */
+#define SEARCH      40 /* halves; z is then exact to 1e-10 */
 #define MAX_GROWTH  10.0
 
 static bool has_several(const struct comparison *c)

@@ -11,7 +11,7 @@
 
 #define MAX_Z 38.0 /* beyond it, the chance is no double any more */
 #define STEPS 200 /* of a search by halves; more than a double has bits */
-#define TERMS 400
+#define TERMS 40 /* of a continued fraction */
 
 double normal_p(double z)
 {
@@ -25,7 +25,7 @@ static double find_quantile(double p, double df)
 
 	while (high < 1e12 && (df > 0 ? student_p(high, df) : normal_p(high)) > p)
 		high *= 2;
-	for (int i = 0; i < STEPS && high - low > 1e-12 * high; i++) {
+	for (int i = 0; i < STEPS && high - low > 1e-10 * high; i++) {
 		double middle = (low + high) / 2;
 
 		if ((df > 0 ? student_p(middle, df) : normal_p(middle)) > p)
@@ -51,7 +51,7 @@ double student_t(double p, double df)
 /*
  * The regularised incomplete beta function is x^a (1-x)^b / (a B(a,b)) times the continued
  * fraction 1/(1 + d1/(1 + d2/(1 + ...))) (DLMF 8.17.22). This computes the fraction from
- * its TERMS-th term inwards; left of the mean it converges within about sqrt(a + b).
+ * its last term inwards; left of the mean it converges fast unless both a and b are large.
  */
 static double beta_fraction(double x, double a, double b)
 {
