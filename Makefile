@@ -178,7 +178,7 @@ unit: $(UNIT_BINS)
 	@tests/run-unit.sh $(UNIT_BINS)
 replay: $(REPLAY_BINS)
 	@SUITE=replay tests/run-unit.sh $(REPLAY_BINS)
-golden-update: $(addprefix $(BUILD)/tests/unit/,$(addprefix render/,formats asm call_tree groups) decode/answer export/formats)
+golden-update: $(addprefix $(BUILD)/tests/unit/,$(addprefix render/,formats asm call_tree groups diff) decode/answer export/formats)
 	@for test in $^; do LB_GOLDEN_UPDATE=1 $$test || exit 1; done
 cli: $(BIN)
 	@tests/cli/run.sh ./$(BIN)

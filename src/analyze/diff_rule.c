@@ -70,6 +70,7 @@ static int add_functions(const struct profile_diff *d, const struct diff_rule *r
 				.path = f->file,
 				.function = f->name,
 				.line = f->start_line[DIFF_AFTER],
+				.is_function = true,
 				.change = f->total,
 			};
 

@@ -31,6 +31,7 @@ struct diff_verdict {
 	const struct diff_rule *rule;
 	const char *path, *function; /* "": not known, or the whole */
 	uint32_t line; /* of AFTER, or where the function begins; 0: not known */
+	bool is_function; /* the subject is a function; a rule may have several */
 	struct change change;
 	double growth; /* relative; infinite: it has no samples before */
 	bool is_exceeded;

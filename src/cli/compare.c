@@ -186,7 +186,8 @@ static int refuse_growth(const struct diff_verdicts *v, struct error *err)
 			continue;
 		text_append(words, sizeof(words), "%s%.100s%s%.100s ",
 			    nr_named++ ? "; " : "", verdict->rule->subject,
-			    *verdict->function ? ", total of " : "", verdict->function);
+			    verdict->is_function ? ", total of " : "",
+			    verdict->is_function ? verdict->function : "");
 		if (isinf(verdict->growth))
 			text_append(words, sizeof(words), "is new");
 		else

@@ -108,9 +108,9 @@ const char *diff_measure(const struct profile_diff *d, char buf[DIFF_WORDS_BYTES
 	const char *what = d->has_cpu ? "CPU" : what_is_counted(d);
 
 	if (d->per == DIFF_PER_SAMPLE)
-		snprintf(buf, DIFF_WORDS_BYTES, "share of the %.100s", what);
+		snprintf(buf, DIFF_WORDS_BYTES, "shares of all %.100s", what);
 	else if (d->per == DIFF_PER_SECOND && d->has_cpu)
-		snprintf(buf, DIFF_WORDS_BYTES, "CPU, of one CPU");
+		snprintf(buf, DIFF_WORDS_BYTES, "CPU, 100 %% is one CPU");
 	else
 		snprintf(buf, DIFF_WORDS_BYTES, "%.100s %s", what, per[d->per]);
 	return buf;
@@ -150,7 +150,7 @@ static void print_whole(const struct listing *l, const struct diff_unit *unit)
 	paint_begin(l, PAINT_BOLD);
 	if (!d->whole.is_compared)
 		listing_sentence(l, 0, TITLE_COLUMN,
-				 TITLE "%s, which says nothing about the whole", measure);
+				 TITLE "%s; as a whole both are 100 %%", measure);
 	else if (d->whole.is_significant)
 		listing_sentence(l, 0, TITLE_COLUMN, TITLE "%s: %s", measure, words);
 	else
@@ -356,14 +356,14 @@ static size_t nr_shown(const struct listing *l, size_t nr)
 	return l->opts->limit && l->opts->limit < nr ? l->opts->limit : nr;
 }
 
-static void print_left_out(const struct listing *l, size_t nr, const char *what)
+static void print_left_out(const struct listing *l, size_t nr, const char *singular,
+			   const char *plural)
 {
 	size_t left_out = nr - nr_shown(l, nr);
 
 	if (left_out)
-		paint_print(l, PAINT_DIM,
-			    "and %zu more %s that differ; --limit 0 lists all\n",
-			    left_out, what);
+		paint_print(l, PAINT_DIM, "and %s; --limit 0 lists all\n",
+			    figure_count(left_out, singular, plural).text);
 }
 
 static void print_lines(const struct listing *l, const struct diff_unit *unit, int width)
@@ -375,7 +375,8 @@ static void print_lines(const struct listing *l, const struct diff_unit *unit, i
 	print_table_head(l, unit, width, "Lines");
 	for (size_t i = 0; i < nr_shown(l, d->nr_significant_lines); i++)
 		print_line(l, unit, width, &d->lines[i]);
-	print_left_out(l, d->nr_significant_lines, "lines");
+	print_left_out(l, d->nr_significant_lines, "more line that differs",
+		       "more lines that differ");
 }
 
 static void print_functions(const struct listing *l, const struct diff_unit *unit,
@@ -388,7 +389,8 @@ static void print_functions(const struct listing *l, const struct diff_unit *uni
 	print_table_head(l, unit, width, "Functions");
 	for (size_t i = 0; i < nr_shown(l, d->nr_significant_functions); i++)
 		print_function(l, unit, width, &d->functions[i]);
-	print_left_out(l, d->nr_significant_functions, "functions");
+	print_left_out(l, d->nr_significant_functions, "more function that differs",
+		       "more functions that differ");
 }
 
 /* ---- below the tables ---- */
@@ -444,8 +446,9 @@ static void print_verdicts(const struct listing *l, const struct diff_unit *unit
 		listing_sentence(l, 0, 4, "%s: %.500s +%.3g %%: %s%.500s%s%s",
 				 verdict->is_exceeded ? "exceeded" : "kept",
 				 verdict->rule->subject, 100 * verdict->rule->growth,
-				 *verdict->function ? "total of " : "", verdict->function,
-				 *verdict->function ? " " : "",
+				 verdict->is_function ? "total of " : "",
+				 verdict->is_function ? verdict->function : "",
+				 verdict->is_function ? " " : "",
 				 diff_words(unit, &verdict->change, words));
 		paint_end(l, verdict->is_exceeded ? PAINT_WARNING : PAINT_PLAIN);
 	}

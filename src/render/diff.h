@@ -25,7 +25,7 @@ struct figure diff_difference(const struct diff_unit *unit, double value);
 /** "+23.4 %"; "new" where there was nothing before. */
 struct figure diff_growth(const struct change *c);
 
-/** "CPU of a recording", "CPU of a unit of work", "share of the CPU". Return: @buf */
+/** "CPU of a recording", "CPU of a unit of work", "shares of all CPU". Return: @buf */
 const char *diff_measure(const struct profile_diff *d, char buf[DIFF_WORDS_BYTES]);
 
 /** "4.212 s before, 3.121 s after: -1.091 s (-25.9 %), interval -1.2 to -0.9 s" */

@@ -74,6 +74,16 @@ static void put_verdicts(const struct render_input *in, const struct diff_unit *
 	}
 }
 
+/* GitHub shows the code after, in which the line may be gone. */
+static void put_line(const struct diff_line *line, const struct diff_unit *unit,
+		     FILE *out)
+{
+	begin(out, "notice", line->path, line->line[DIFF_AFTER]);
+	if (!line->line[DIFF_AFTER])
+		fprintf(out, "line %" PRIu32 " before: ", line->line[DIFF_BEFORE]);
+	end(out, unit, &line->self, line->function);
+}
+
 int render_diff_github(const struct render_input *in, const struct render_options *opts,
 		       FILE *out)
 {
@@ -92,11 +102,7 @@ int render_diff_github(const struct render_input *in, const struct render_option
 	}
 	if (opts->limit && opts->limit < room)
 		room = opts->limit;
-	for (size_t i = 0; i < nr && i < room; i++) {
-		const struct diff_line *line = &d->lines[i];
-
-		begin(out, "notice", line->path, line->line[DIFF_AFTER]);
-		end(out, &unit, &line->self, line->function);
-	}
+	for (size_t i = 0; i < nr && i < room; i++)
+		put_line(&d->lines[i], &unit, out);
 	return render_finish(out);
 }
