@@ -19,7 +19,6 @@ const char *const diff_per_names[NR_DIFF_PERS] = {"default", "run", "second", "s
 struct item {
 	const char *path, *function, *object;
 	uint32_t line; /* function: where it begins */
-	uint32_t function_line; /* line: where its function begins */
 };
 
 struct item_weights {
@@ -185,10 +184,8 @@ static int add_file(struct diff_tables *t, enum diff_side s,
 		return -ENOMEM;
 	for (size_t i = 0; i < f->nr_lines && !rc; i++) {
 		const struct attribution_line *l = &f->lines[i];
-		const struct item item = {.path = path,
-					  .function = l->function,
-					  .line = l->line,
-					  .function_line = l->function_line};
+		const struct item item = {
+			.path = path, .function = l->function, .line = l->line};
 		const struct item_weights weights = {l->self, l->total};
 
 		if (!l->no_code)
@@ -540,17 +537,26 @@ static bool are_whole(const struct file *before, const struct file *after)
 	return before && after && before->back && before->is_whole && after->is_whole;
 }
 
-/* The partner of a line of BEFORE, without the text. */
-static uint32_t line_by_function(const struct diff_tables *t, const struct item *item)
+/* Where the function of a line begins; 0: not known. */
+static uint32_t start_of(const struct diff_tables *t, enum diff_side s,
+			 const struct item *line)
 {
-	const struct table *functions = &t->sides[DIFF_AFTER].functions;
-	uint32_t number = tally_find(&functions->index, tally_key(item->function),
-				     tally_key(item->path));
-	uint32_t start = number == PROFILE_NONE ? 0 : functions->items[number].line;
+	const struct table *functions = &t->sides[s].functions;
+	uint32_t number = tally_find(&functions->index, tally_key(line->function),
+				     tally_key(line->path));
 
-	if (!start || !item->function_line || item->line < item->function_line)
-		return item->line;
-	return start + (item->line - item->function_line);
+	return number == PROFILE_NONE ? 0 : functions->items[number].line;
+}
+
+/* The partner of a line of BEFORE, without the text: it moved as its function did. */
+static uint32_t line_by_function(const struct diff_tables *t, const struct item *line)
+{
+	int64_t before = start_of(t, DIFF_BEFORE, line);
+	int64_t after = start_of(t, DIFF_AFTER, line),
+		moved = line->line + after - before;
+
+	return before && after && moved > 0 && moved <= UINT32_MAX ? (uint32_t)moved
+								   : line->line;
 }
 
 /* ---- the lines of the result ---- */
