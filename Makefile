@@ -182,7 +182,7 @@ replay: $(REPLAY_BINS)
 # The option lists of the manual, from --help.
 manual: $(BIN)
 	@tools/manual.py ./$(BIN) docs/lineburn.1 >build/lineburn.1 && cp build/lineburn.1 docs/lineburn.1
-golden-update: $(addprefix $(BUILD)/tests/unit/,$(addprefix render/,formats asm call_tree groups) decode/answer export/formats)
+golden-update: $(addprefix $(BUILD)/tests/unit/,$(addprefix render/,formats asm call_tree groups diff) decode/answer export/formats)
 	@for test in $^; do LB_GOLDEN_UPDATE=1 $$test || exit 1; done
 cli: $(BIN)
 	@tests/cli/run.sh ./$(BIN)

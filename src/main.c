@@ -23,6 +23,8 @@ static int run(const struct options *o, int *status, struct error *err)
 	case COMMAND_ANNOTATE:
 	case COMMAND_REPORT:
 		return command_view(o, err);
+	case COMMAND_DIFF:
+		return command_diff(o, err);
 	case COMMAND_EXPORT:
 		return command_export(o, err);
 	case COMMAND_DOCTOR:

@@ -57,7 +57,7 @@ check_includes() {
 	may_include src/profile 'base/|profile/|decode/frame\.h|lineburn\.h|[a-z]+\.pb-c\.h'
 	may_include src/analyze 'base/|profile/|analyze/|decode/(frame|numba/name)\.h'
 	may_include src/render \
-		'base/|render/|profile/profile\.h|analyze/(attribution|hot_lines|machine_code|phase|call_tree|groups|filter|frame_filter)\.h|lineburn\.h'
+		'base/|render/|profile/profile\.h|analyze/(attribution|hot_lines|machine_code|phase|call_tree|groups|filter|frame_filter|profile_diff|diff_rule)\.h|lineburn\.h'
 	may_include src/export \
 		'base/|export/|profile/(profile|labels|pprof|gzip|mapping_kind|series)\.h|analyze/(attribution|line_stacks|phase|tally)\.h'
 	may_include src/target 'base/|process/|target/|collect/filter\.h|lineburn_filter\.h'

@@ -10,6 +10,7 @@ enum exit_code {
 	EXIT_USAGE = 2, /* the command line is wrong */
 	EXIT_SYSTEM = 3, /* the system does not allow it; the message has the remedy */
 	EXIT_NO_SAMPLES = 4, /* nothing was sampled, or no sample was selected */
+	EXIT_GREW = 5, /* diff: a limit of --fail-if is exceeded */
 	EXIT_OWN_FAILURE = 125, /* run: lineburn failed after the command started */
 	EXIT_NOT_EXECUTABLE = 126, /* run: the command cannot be executed; as env(1) */
 	EXIT_NOT_FOUND = 127, /* run: the command does not exist; as env(1) */

@@ -2,6 +2,7 @@
 /*
  * record, run: check -> record (record/recorder.h) -> show, or print the file's name.
  * annotate, report, export: read -> (fetch debug info) -> show, or write.
+ * diff: the same of each recording, then compare -> show.
  */
 #include "cli/commands.h"
 
@@ -19,6 +20,7 @@
 #include "base/creds.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "cli/compare.h"
 #include "cli/export_profile.h"
 #include "cli/fetch_debuginfo.h"
 #include "cli/pager.h"
@@ -259,4 +261,37 @@ int command_export(const struct options *options, struct error *err)
 	return options->exporting.listing
 		       ? export_listing(options, p, &reading, err)
 		       : export_profile(&options->exporting, v, p, err);
+}
+
+/* ---- diff ---- */
+
+/* Only one profile at a time is in memory. */
+static int diff_file(struct profile_diff *d, enum diff_side side, const char *path,
+		     const struct viewing *v, struct strpool *pool, struct error *err)
+{
+	_cleanup_(profile_freep) struct profile *p = NULL;
+	struct profile_reading reading;
+	int rc = read_input(path, pool, &p, &reading, err);
+
+	if (rc)
+		return rc;
+	fetch_debug_info(p);
+	return compare_add(d, side, v, p, path, err);
+}
+
+int command_diff(const struct options *options, struct error *err)
+{
+	const struct comparing *c = &options->comparing;
+	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(POOL_MAX_BYTES);
+	_cleanup_(diff_freep) struct profile_diff *d = NULL;
+	int rc;
+
+	if (!pool)
+		return error_set(err, -ENOMEM, "out of memory");
+	rc = compare_new(c, &options->viewing, pool, &d, err);
+	for (int s = 0; s < NR_DIFF_SIDES; s++)
+		for (size_t i = 0; i < c->sides[s].nr_files && !rc; i++)
+			rc = diff_file(d, (enum diff_side)s, c->sides[s].files[i],
+				       &options->viewing, pool, err);
+	return rc ? rc : compare_show(d, c, &options->viewing, stdout, err);
 }

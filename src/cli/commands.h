@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The commands run, record, annotate, report and export. Only this file uses all stages. */
+/*
+ * The commands run, record, annotate, report, diff and export. Only this file uses all
+ * stages.
+ */
 #ifndef LB_CLI_COMMANDS_H
 #define LB_CLI_COMMANDS_H
 
@@ -16,6 +19,12 @@ int command_record(const struct options *o, int *ret_status, struct error *err);
 
 /** annotate and report: read a profile, attribute, render. */
 int command_view(const struct options *o, struct error *err);
+
+/**
+ * diff: read recordings of two sides, attribute, compare, render. A rule of --fail-if that
+ * is exceeded is an error, with an exit code of its own.
+ */
+int command_diff(const struct options *o, struct error *err);
 
 /** export: read a profile, attribute, write it in another format. */
 int command_export(const struct options *o, struct error *err);

@@ -33,15 +33,17 @@ enum {
 	ON_RECORD = 1 << COMMAND_RECORD,
 	ON_ANNOTATE = 1 << COMMAND_ANNOTATE,
 	ON_REPORT = 1 << COMMAND_REPORT,
+	ON_DIFF = 1 << COMMAND_DIFF,
 	ON_EXPORT = 1 << COMMAND_EXPORT,
 	ON_DOCTOR = 1 << COMMAND_DOCTOR,
 	ON_PYTHON_HOOK = 1 << COMMAND_PYTHON_HOOK,
 	ON_COMPLETION = 1 << COMMAND_COMPLETION,
 	ON_SAMPLING = ON_RUN | ON_RECORD,
 	ON_VIEW = ON_ANNOTATE | ON_REPORT,
-	ON_FILTERED = ON_VIEW | ON_EXPORT,
+	ON_FILTERED = ON_VIEW | ON_EXPORT | ON_DIFF,
 	/* run shows its result, so it accepts options of the listing, too. */
 	ON_LISTING = ON_RUN | ON_VIEW,
+	ON_ATTRIBUTED = ON_LISTING | ON_DIFF,
 	ON_ALL = ON_SAMPLING | ON_FILTERED | ON_DOCTOR | ON_PYTHON_HOOK | ON_COMPLETION,
 };
 
@@ -321,7 +323,9 @@ static const char *format_word(const char *command, size_t i)
 static int parse_format(struct options *o, const struct option_row *row, const char *arg,
 			struct error *err)
 {
-	const char *command = o->viewing.is_report ? "report" : "annotate";
+	const char *command = o->command == COMMAND_DIFF ? "diff"
+			      : o->viewing.is_report     ? "report"
+							 : "annotate";
 	const struct render_format *format = render_format_find(command, arg);
 	char names[128];
 
@@ -539,6 +543,35 @@ static int check_view(const struct viewing *v, struct error *err)
 		return usage(err, "--limit and --asm exclude each other in text: --asm "
 				  "FILE:LINE, or --context 0, shows fewer instructions");
 	return check_format(v, err);
+}
+
+/* ---- diff ---- */
+
+static int parse_limit(struct options *o, const struct option_row *row, const char *arg,
+		       struct error *err)
+{
+	o->comparing.limit_given = true;
+	return parse_number(o, row, arg, err);
+}
+
+static int parse_rule(struct options *o, const struct option_row *row, const char *arg,
+		      struct error *err)
+{
+	struct comparing *c = &o->comparing;
+
+	if (vec_grow(&c->rules, &c->cap_rules, c->nr_rules + 1, sizeof(*c->rules),
+		     DIFF_MAX_RULES))
+		return option_refuse_more(row, DIFF_MAX_RULES, arg, err);
+	if (diff_rule_parse(arg, &c->rules[c->nr_rules]))
+		return option_refuse(row, arg, err);
+	c->nr_rules++;
+	return 0;
+}
+
+static int parse_per(struct options *o, const struct option_row *row, const char *arg,
+		     struct error *err)
+{
+	return comparing_set_per(&o->comparing, arg) ? option_refuse(row, arg, err) : 0;
 }
 
 /* ---- export ---- */
@@ -818,22 +851,50 @@ const struct option_row option_rows[] = {
 	 .help = "labels of samples to keep, as pid,tid (default: by format); none: no "
 		 "label",
 	 "names of labels with commas between them, or none"},
-	{"json", 0, NULL, ON_VIEW | ON_DOCTOR, parse_json,
+	{"format", 0, "NAME", ON_DIFF, parse_format,
+	 .help = "text (default), json, or github: notices at the lines of a pull "
+		 "request"},
+	{"after", 0, NULL, ON_DIFF, parse_flag,
+	 .help = "the recordings behind it are those after; several of a side tell how "
+		 "much runs differ",
+	 MEMBER(comparing.after_given)},
+	{"per", 0, "WHAT", ON_DIFF, parse_per,
+	 .help = "compare CPU per run, second or sample, or per unit of work: "
+		 "before=255,after=758 (default: run; second for what record recorded)",
+	 "run, second, sample, or before=N,after=M"},
+	{"moved", 0, "OLD=NEW", ON_DIFF, parse_source_path,
+	 .help = "the file or folder OLD is NEW after; may be repeated",
+	 "OLD=NEW, two paths"},
+	{"noise", 0, "PERCENT", ON_DIFF, parse_percent,
+	 .help = "what runs of one program differ by, where each side has one recording "
+		 "(default 1)",
+	 "a percentage from 0 to 100", MEMBER(comparing.noise), .max = 100},
+	{"fail-if", 0, "RULE", ON_DIFF, parse_rule,
+	 .help = "exit with status 5 if that grew: \"file.py:func +10%\", \"func +10%\", "
+		 "\"file.py:17 +5%\", \"total +10%\"; may be repeated",
+	 "a function, FILE:FUNCTION, FILE:LINE or total, a space and a limit, as in "
+	 "\"total "
+	 "+10%\""},
+	{"limit", 0, "N", ON_DIFF, parse_limit,
+	 .help = "lines and functions listed at most (default: 20 as text, all as json); "
+		 "0: all",
+	 "a number of rows from 0 to 1000000", MEMBER(comparing.limit), .max = 1000000},
+	{"json", 0, NULL, ON_VIEW | ON_DIFF | ON_DOCTOR, parse_json,
 	 .help = "print JSON (docs/formats.md)"},
-	{"charge", 0, "WHAT", ON_LISTING, parse_word,
+	{"charge", 0, "WHAT", ON_ATTRIBUTED, parse_word,
 	 .help = "what a sample is charged to: line, the innermost frame with a line "
 		 "(default); mine, the same outside of libraries; leaf, strictly the "
 		 "innermost frame",
 	 "line, mine or leaf", MEMBER(viewing.attribution.charge), .words = charge_words,
 	 .max = CHARGE_LEAF},
-	{"leaf", 0, NULL, ON_LISTING, parse_value, .help = "the same as --charge=leaf",
+	{"leaf", 0, NULL, ON_ATTRIBUTED, parse_value, .help = "the same as --charge=leaf",
 	 MEMBER(viewing.attribution.charge), .kind = CHARGE_LEAF},
-	{"kernel", 0, NULL, ON_LISTING, parse_flag, .help = "charge kernel frames too",
+	{"kernel", 0, NULL, ON_ATTRIBUTED, parse_flag, .help = "charge kernel frames too",
 	 MEMBER(viewing.attribution.kernel)},
-	{"runtime", 0, NULL, ON_LISTING, parse_flag,
+	{"runtime", 0, NULL, ON_ATTRIBUTED, parse_flag,
 	 .help = "charge the C code of interpreters and the C library too",
 	 MEMBER(viewing.attribution.runtime)},
-	{"skip-compile", 0, NULL, ON_LISTING, parse_flag,
+	{"skip-compile", 0, NULL, ON_ATTRIBUTED, parse_flag,
 	 .help = "leave out what a Python program spends on imports and Numba's compiler",
 	 MEMBER(viewing.skip_compile)},
 	{"source-path", 0, "OLD=NEW", ON_LISTING, parse_source_path,
@@ -914,10 +975,10 @@ const struct option_row option_rows[] = {
 	{"hide", 0, "REGEX", ON_FILTERED, parse_frame_filter,
 	 .help = "take such frames out of the stacks: their self becomes their callers'",
 	 "a regular expression", .kind = FRAME_HIDE},
-	{"types", 0, NULL, ON_VIEW, parse_flag,
+	{"types", 0, NULL, ON_VIEW | ON_DIFF, parse_flag,
 	 .help = "tell specialisations of a function apart, by their types",
 	 MEMBER(viewing.show_types)},
-	{"color", 0, "WHEN", ON_LISTING, parse_word,
+	{"color", 0, "WHEN", ON_ATTRIBUTED, parse_word,
 	 .help = "use colours: auto (default: on a terminal), always or never",
 	 "auto, always or never", MEMBER(viewing.colour), .words = colour_words,
 	 .max = COLOUR_NEVER},
@@ -944,6 +1005,8 @@ const struct command_row command_rows[] = {
 	 "print hot lines within their source", TAKES_PROFILES},
 	{COMMAND_REPORT, "report", "report [OPTIONS] [FILE|-]", "print hot functions",
 	 TAKES_PROFILES},
+	{COMMAND_DIFF, "diff", "diff [OPTIONS] BEFORE AFTER | BEFORE... --after AFTER...",
+	 "compare recordings: what changed, line by line, beyond chance", TAKES_PROFILES},
 	{COMMAND_EXPORT, "export", "export [-f FORMAT] [-o OUTPUT] [OPTIONS] [FILE|-]",
 	 "write a recording for other tools", TAKES_PROFILES},
 	{COMMAND_DOCTOR, "doctor", "doctor [OPTIONS]",
@@ -1007,13 +1070,16 @@ struct getopt_tables {
 	struct option longs[ARRAY_SIZE(option_rows)];
 };
 
-static void make_getopt_tables(unsigned int on, bool stop_at_command,
-			       struct getopt_tables *ret)
+/*
+ * @order  '+': stop at the first argument, which is the command; '-': keep the order of
+ *         arguments and options; else options may be anywhere
+ */
+static void make_getopt_tables(unsigned int on, char order, struct getopt_tables *ret)
 {
 	size_t nr_longs = 0, nr_letters = 0;
 
-	if (stop_at_command)
-		ret->letters[nr_letters++] = '+';
+	if (order)
+		ret->letters[nr_letters++] = order;
 	ret->letters[nr_letters++] = ':';
 	for (size_t i = 0; option_rows[i].name; i++) {
 		const struct option_row *o = &option_rows[i];
@@ -1054,7 +1120,10 @@ static int parse_rows(int argc, char **argv, const struct command_row *command,
 	struct getopt_tables tables;
 	int value;
 
-	make_getopt_tables(1U << command->command, command->command == COMMAND_RUN,
+	make_getopt_tables(1U << command->command,
+			   command->command == COMMAND_RUN    ? '+'
+			   : command->command == COMMAND_DIFF ? '-'
+							      : '\0',
 			   &tables);
 	optind = 0; /* resets getopt */
 	opterr = 0;
@@ -1074,6 +1143,11 @@ static int parse_rows(int argc, char **argv, const struct command_row *command,
 				     "option \"%s\" needs an argument; see \"lineburn %s "
 				     "--help\"",
 				     argv[optind - 1], command->name);
+		if (value == 1) { /* an argument, in its order */
+			if (comparing_add(&o->comparing, optarg, err))
+				return -EINVAL;
+			continue;
+		}
 		row = row_of(value, 1U << command->command);
 		rc = row->parse(o, row, optarg, err);
 		if (rc)
@@ -1121,6 +1195,13 @@ static int check(int argc, char **argv, struct options *o, struct error *err)
 		if (check_view(&o->viewing, err))
 			return -EINVAL;
 		break;
+	case COMMAND_DIFF:
+		while (optind < argc) /* behind "--" */
+			if (comparing_add(&o->comparing, argv[optind++], err))
+				return -EINVAL;
+		if (comparing_check(&o->comparing, err))
+			return -EINVAL;
+		break;
 	case COMMAND_EXPORT:
 		take_view_arguments(argc, argv, &o->viewing);
 		if (check_export(o, err))
@@ -1162,6 +1243,7 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *err)
 			    .min_share = 0.005,
 			    .call_depth = 100},
 		.exporting = {.output = "-"},
+		.comparing = {.noise = DIFF_DEFAULT_NOISE},
 	};
 	if (argc < 2)
 		return usage(err, "no command given; \"lineburn --help\" lists them");
@@ -1199,6 +1281,7 @@ void options_deinit(struct options *o)
 	free(o->viewing.frame_filters);
 	free(o->exporting.labels);
 	free(o->exporting.labels_text);
+	comparing_deinit(&o->comparing);
 	free(o->sampling.target.pids);
 	free(o->sampling.target.values);
 }

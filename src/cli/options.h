@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "cli/compare.h"
 #include "cli/export_profile.h"
 #include "cli/option.h"
 #include "cli/show.h"
@@ -28,6 +29,7 @@ enum command {
 	COMMAND_RECORD,
 	COMMAND_ANNOTATE,
 	COMMAND_REPORT,
+	COMMAND_DIFF,
 	COMMAND_EXPORT,
 	COMMAND_DOCTOR,
 	COMMAND_PYTHON_HOOK,
@@ -76,6 +78,7 @@ struct options {
 	/* annotate, report; run also shows its result; input and filters of export */
 	struct viewing viewing;
 	struct exporting exporting;
+	struct comparing comparing; /* diff; viewing has its format and filters */
 
 	/* python-hook */
 	enum python_hook_action python_hook_action;

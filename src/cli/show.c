@@ -101,6 +101,19 @@ static int add_call_tree(const struct viewing *v, const struct profile *p,
 	return call_tree_new(p, &how, ret, err);
 }
 
+struct render_options viewing_options(const struct viewing *v)
+{
+	return (struct render_options){
+		.colour = wants_colour(v),
+		.utf8 = speaks_utf8(),
+		.width = terminal_width(),
+		.context = v->context,
+		.min_share = v->min_share,
+		.limit = v->limit,
+		.file_filter = v->file_filter,
+	};
+}
+
 const struct render_format *viewing_format(const struct viewing *v)
 {
 	return render_format_find(v->is_report ? "report" : "annotate", v->format);
@@ -152,15 +165,7 @@ int show_profile(const struct viewing *v, struct profile *p, const char *file_na
 	_cleanup_(groups_freep) struct groups *groups = NULL;
 	_cleanup_(filtered_freep) struct filtered *filtered = NULL;
 	const struct render_format *format = viewing_format(v);
-	struct render_options opts = {
-		.colour = wants_colour(v),
-		.utf8 = speaks_utf8(),
-		.width = terminal_width(),
-		.context = v->context,
-		.min_share = v->min_share,
-		.limit = v->limit,
-		.file_filter = v->file_filter,
-	};
+	struct render_options opts = viewing_options(v);
 	struct render_input in = {.profile = p, .file_name = file_name};
 	struct phases phases;
 	size_t nr_withheld = 0;

@@ -56,6 +56,9 @@ struct viewing {
 	bool no_pager;
 };
 
+/** Returns how to print for stdout: colours, width, and what @v says. */
+struct render_options viewing_options(const struct viewing *v);
+
 /** Returns the requested format; NULL for a command that shows no profile. */
 const struct render_format *viewing_format(const struct viewing *v);
 

@@ -16,6 +16,9 @@ const struct render_format render_formats[] = {
 	{"report", "text", REPORT_NEEDS, render_report},
 	{"report", "json", REPORT_NEEDS, render_report_json},
 	{"report", "csv", 0, render_report_csv},
+	{"diff", "text", 0, render_diff},
+	{"diff", "json", 0, render_diff_json},
+	{"diff", "github", 0, render_diff_github},
 };
 const size_t nr_render_formats = ARRAY_SIZE(render_formats);
 

@@ -10,10 +10,12 @@
 
 #include "analyze/attribution.h"
 #include "analyze/call_tree.h"
+#include "analyze/diff_rule.h"
 #include "analyze/filter.h"
 #include "analyze/groups.h"
 #include "analyze/machine_code.h"
 #include "analyze/phase.h"
+#include "analyze/profile_diff.h"
 #include "profile/profile.h"
 
 struct render_options {
@@ -44,6 +46,9 @@ struct render_input {
 	/* report --by: shown instead of the functions; else NULL */
 	const struct groups *groups;
 	const struct groups *processes; /* GROUP_BY_OWNER; NULL: not computed */
+	/* diff: instead of profile and attribution */
+	const struct profile_diff *diff;
+	const struct diff_verdicts *verdicts; /* of --fail-if */
 };
 
 /** Return: 0, or -errno of writing (the caller treats -EPIPE as success). */
@@ -66,6 +71,12 @@ int render_report_json(const struct render_input *in, const struct render_option
 
 int render_report_csv(const struct render_input *in, const struct render_options *opts,
 		      FILE *out);
+int render_diff(const struct render_input *in, const struct render_options *opts,
+		FILE *out);
+int render_diff_json(const struct render_input *in, const struct render_options *opts,
+		     FILE *out);
+int render_diff_github(const struct render_input *in, const struct render_options *opts,
+		       FILE *out);
 
 /*
  * Data that a format shows in addition to functions. Other data is not computed for it.
@@ -81,7 +92,7 @@ enum render_need {
 
 /* One row per format, with everything that the command line needs. */
 struct render_format {
-	const char *command; /* "annotate", "report" */
+	const char *command; /* "annotate", "report", "diff" */
 	const char *name; /* "text", "json", ... */
 	unsigned int needs; /* enum render_need */
 	render_fn write;

@@ -8,6 +8,7 @@
 #include "analyze/attribution.h"
 #include "analyze/call_tree.h"
 #include "analyze/phase.h"
+#include "analyze/profile_diff.h"
 #include "analyze/tally.h"
 #include "profile/pprof.h"
 
@@ -30,6 +31,30 @@ static void check_attribution(const struct profile *p, enum charge charge)
 				    &sum) &&
 	    !__builtin_add_overflow(sum, a->unknown.samples, &sum))
 		check(sum == a->all.samples);
+	attribution_free(a);
+}
+
+/* Compared with itself it has no difference, or there is a message. */
+static void check_diff(const struct profile *p, struct strpool *pool, enum diff_per per)
+{
+	static const struct attribution_options charge = {0};
+	const struct diff_options options = {
+		.per = per, .sides = {{.nr_recordings = 1}, {.nr_recordings = 1}}};
+	struct profile_diff *d = NULL;
+	struct attribution *a = NULL;
+	struct error err = {0};
+	int r;
+
+	check(attribution_new(p, &charge, &a) == 0);
+	check(diff_new(&options, pool, &d) == 0);
+	r = diff_add(d, DIFF_BEFORE, p, a, "before", &err);
+	if (!r)
+		r = diff_add(d, DIFF_AFTER, p, a, "after", &err);
+	if (!r)
+		r = diff_compare(d, &err);
+	check(r == 0 || err.text[0]);
+	check(!d->nr_significant_lines && !d->nr_significant_functions);
+	diff_free(d);
 	attribution_free(a);
 }
 
@@ -134,6 +159,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_attribution(p, CHARGE_LINE);
 		check_attribution(p, CHARGE_MINE);
 		check_attribution(p, CHARGE_LEAF);
+		check_diff(p, pool, size % 2 ? DIFF_PER_RUN : DIFF_PER_SAMPLE);
 		check_trees(p);
 		check_written(p);
 		check_phases(p);

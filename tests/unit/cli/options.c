@@ -197,6 +197,56 @@ static void asm_arguments(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
+/* "before: a b; after: c": which recordings are on which side */
+static void expect_sides(const char *line, const char *expected)
+{
+	char text[256] = "";
+	struct options o;
+	struct error err;
+
+	if (parse(line, &o, &err))
+		fail_msg("%s: %s", line, err.text);
+	for (int s = 0; s < NR_DIFF_SIDES; s++) {
+		strcat(text, s ? "; after:" : "before:");
+		for (size_t i = 0; i < o.comparing.sides[s].nr_files; i++)
+			strcat(strcat(text, " "), o.comparing.sides[s].files[i]);
+	}
+	assert_string_equal(text, expected);
+	options_deinit(&o);
+}
+
+static void sides_of_diff(void **state)
+{
+	struct options o;
+	struct error err;
+
+	(void)state;
+	expect_sides("lineburn diff a b", "before: a; after: b");
+	expect_sides("lineburn diff a --after b", "before: a; after: b");
+	expect_sides("lineburn diff --json a b -v --after c --limit 3 d e",
+		     "before: a b; after: c d e");
+	expect_sides("lineburn diff a --after -- -b --c", "before: a; after: -b --c");
+	expect_sides("lineburn diff -- -a -b", "before: -a; after: -b");
+	expect_sides("lineburn diff - a", "before: -; after: a");
+
+	assert_int_equal(parse("lineburn diff a b --per before=1.5+2+3,after=4 --noise 0 "
+			       "--after c d",
+			       &o, &err),
+			 -EINVAL); /* three numbers for two recordings */
+	options_deinit(&o);
+	assert_int_equal(
+		parse("lineburn diff a b --per second --per before=1.5+2,after=4 "
+		      "--noise 2.5 --after c d",
+		      &o, &err),
+		0);
+	assert_int_equal(o.comparing.per, DIFF_PER_WORK);
+	assert_int_equal(o.comparing.sides[DIFF_BEFORE].nr_works, 2);
+	assert_true(o.comparing.sides[DIFF_BEFORE].works[0] == 1.5);
+	assert_true(o.comparing.sides[DIFF_AFTER].works[0] == 4);
+	assert_true(o.comparing.noise == 0.025);
+	options_deinit(&o);
+}
+
 static void bad_lines_are_one_sentence(void **state)
 {
 	static const struct {
@@ -349,6 +399,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good_lines),
 		cmocka_unit_test(asm_arguments),
+		cmocka_unit_test(sides_of_diff),
 		cmocka_unit_test(uprobes_are_for_named_targets),
 		cmocka_unit_test(durations_and_sizes),
 		cmocka_unit_test(bad_lines_are_one_sentence),

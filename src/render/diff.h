@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Words and figures of a comparison, for its text formats. */
+#ifndef LB_RENDER_DIFF_H
+#define LB_RENDER_DIFF_H
+
+#include "render/figure.h"
+#include "render/render.h"
+
+#define DIFF_WORDS_BYTES 256
+
+/* The unit of all figures of a comparison, so that they can be compared by eye. */
+struct diff_unit {
+	double scale; /* factor of the values */
+	int digits; /* behind the point */
+	const char *name; /* "s", "%"; "": events, which diff_measure() names */
+	const char *of_differences; /* the same; "points" */
+};
+
+struct diff_unit diff_unit_of(const struct profile_diff *d);
+
+/** "4.212", without the unit. */
+struct figure diff_value(const struct diff_unit *unit, double value);
+/** "+1.091", "-0.300". */
+struct figure diff_difference(const struct diff_unit *unit, double value);
+/** "+23.4 %"; "new" where there was nothing before. */
+struct figure diff_growth(const struct change *c);
+
+/** "CPU of a recording", "CPU of a unit of work", "shares of all CPU". Return: @buf */
+const char *diff_measure(const struct profile_diff *d, char buf[DIFF_WORDS_BYTES]);
+
+/** "4.212 s before, 3.121 s after: -1.091 s (-25.9 %), interval -1.2 to -0.9 s" */
+const char *diff_words(const struct diff_unit *unit, const struct change *c,
+		       char buf[DIFF_WORDS_BYTES]);
+
+/** Returns the line's number in AFTER; in BEFORE if AFTER does not have it. */
+uint32_t diff_line_number(const struct diff_line *l);
+
+#endif
