@@ -51,7 +51,7 @@ struct occurrence {
 };
 
 /* Lines [first, end) of either side. */
-struct range {
+struct line_range {
 	uint32_t first[2], end[2];
 };
 
@@ -61,7 +61,7 @@ struct aligner {
 	size_t nr_texts, cap_texts;
 	struct hashmap index;
 	struct occurrence *occurrences; /* by known_line.text; zero between two uses */
-	struct range *todo;
+	struct line_range *todo;
 	size_t nr_todo, cap_todo;
 	uint64_t work_left;
 };
@@ -121,7 +121,7 @@ static bool is_equal(const struct aligner *a, uint32_t before, uint32_t after)
 	return a->sides[0].lines[before].text == a->sides[1].lines[after].text;
 }
 
-static bool is_empty(const struct range *r)
+static bool is_empty(const struct line_range *r)
 {
 	return r->first[0] == r->end[0] || r->first[1] == r->end[1];
 }
@@ -135,7 +135,7 @@ static bool spend(struct aligner *a, uint64_t work)
 }
 
 /* Matches equal lines at both ends, and takes them off the range. */
-static void trim(struct aligner *a, struct range *r)
+static void trim(struct aligner *a, struct line_range *r)
 {
 	while (!is_empty(r) && is_equal(a, r->first[0], r->first[1]))
 		match(a, r->first[0]++, r->first[1]++, LINE_SAME);
@@ -143,7 +143,7 @@ static void trim(struct aligner *a, struct range *r)
 		match(a, --r->end[0], --r->end[1], LINE_SAME);
 }
 
-static void count_range(struct aligner *a, const struct range *r)
+static void count_range(struct aligner *a, const struct line_range *r)
 {
 	for (int s = 0; s < 2; s++)
 		for (uint32_t i = r->first[s]; i < r->end[s]; i++) {
@@ -154,7 +154,7 @@ static void count_range(struct aligner *a, const struct range *r)
 		}
 }
 
-static void uncount_range(struct aligner *a, const struct range *r)
+static void uncount_range(struct aligner *a, const struct line_range *r)
 {
 	for (int s = 0; s < 2; s++)
 		for (uint32_t i = r->first[s]; i < r->end[s]; i++)
@@ -194,7 +194,7 @@ static uint32_t longest_chain(struct anchor *anchors, uint32_t nr, uint32_t *tai
 	return nr_tails ? tails[nr_tails - 1] : NONE;
 }
 
-static int push(struct aligner *a, const struct range *r)
+static int push(struct aligner *a, const struct line_range *r)
 {
 	if (is_empty(r))
 		return 0;
@@ -208,12 +208,12 @@ static int push(struct aligner *a, const struct range *r)
  * Matches the anchors of a range and leaves the ranges between them to do. Return: the
  * number of anchors, or -ENOMEM.
  */
-static int64_t match_anchors(struct aligner *a, const struct range *r)
+static int64_t match_anchors(struct aligner *a, const struct line_range *r)
 {
 	uint32_t length = r->end[0] - r->first[0], nr = 0, at;
 	_cleanup_free_ struct anchor *anchors = calloc(length, sizeof(*anchors));
 	_cleanup_free_ uint32_t *tails = calloc(length, sizeof(*tails));
-	struct range rest = *r;
+	struct line_range rest = *r;
 	int64_t nr_matched = 0;
 
 	if (!anchors || !tails)
@@ -228,7 +228,7 @@ static int64_t match_anchors(struct aligner *a, const struct range *r)
 	uncount_range(a, r);
 	for (at = longest_chain(anchors, nr, tails); at != NONE;
 	     at = anchors[at].previous) {
-		struct range inner = rest;
+		struct line_range inner = rest;
 
 		match(a, anchors[at].before, anchors[at].after, LINE_SAME);
 		nr_matched++;
@@ -243,7 +243,7 @@ static int64_t match_anchors(struct aligner *a, const struct range *r)
 }
 
 /* Matches a longest common subsequence, if the range is small. */
-static int match_subsequence(struct aligner *a, const struct range *r)
+static int match_subsequence(struct aligner *a, const struct line_range *r)
 {
 	uint64_t rows = r->end[0] - r->first[0], columns = r->end[1] - r->first[1];
 	uint64_t width = columns + 1, i = 0, k = 0;
@@ -285,7 +285,7 @@ static int match_subsequence(struct aligner *a, const struct range *r)
 
 static int diff(struct aligner *a)
 {
-	struct range r = {.end = {a->sides[0].nr, a->sides[1].nr}};
+	struct line_range r = {.end = {a->sides[0].nr, a->sides[1].nr}};
 	int rc = push(a, &r);
 
 	while (!rc && a->nr_todo) {
@@ -329,7 +329,7 @@ static bool is_run(const struct side *side, uint32_t first, uint32_t end)
 }
 
 /* Pairs the lines of a gap that has the same few lines on both sides. */
-static void pair_gap(struct aligner *a, const struct range *gap)
+static void pair_gap(struct aligner *a, const struct line_range *gap)
 {
 	uint32_t nr = gap->end[0] - gap->first[0];
 
@@ -350,7 +350,7 @@ static void pair_gap(struct aligner *a, const struct range *gap)
 static void pair_changed(struct aligner *a)
 {
 	const struct side *side = &a->sides[0];
-	struct range gap = {0};
+	struct line_range gap = {0};
 
 	for (uint32_t i = 0; i <= side->nr; i++) {
 		bool is_last = i == side->nr;

@@ -2,10 +2,7 @@
 #include "analyze/significance.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 
@@ -140,7 +137,8 @@ double samples_needed(const double *counts, size_t nr, double smaller, double al
 	*ret_nr = nr ? nr : 1;
 	if (!sorted) /* correct, with less power */
 		return 0;
-	memcpy(sorted, counts, nr * sizeof(*sorted));
+	for (size_t i = 0; i < nr; i++)
+		sorted[i] = counts[i];
 	qsort(sorted, nr, sizeof(*sorted), descending);
 	/* The smallest number for which no more comparisons than that are able to pass. */
 	for (compared = 1; compared <= nr; compared++) {

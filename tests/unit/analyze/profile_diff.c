@@ -589,7 +589,7 @@ static void hostile(void **state)
 		for (int s = 0; s < NR_DIFF_SIDES; s++) {
 			for (size_t i = 0; i < 1 + (size_t)(uniform() * 7); i++) {
 				rows[i].count =
-					(int64_t)ldexp(uniform(), (int)(64 * uniform())) -
+					(int64_t)ldexp(uniform(), (int)(39 * uniform())) -
 					2;
 				rows[i].stack =
 					stacks[(size_t)(uniform() * ARRAY_SIZE(stacks))];
