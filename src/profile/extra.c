@@ -566,6 +566,9 @@ static int unpack_statuses(struct profile *p, const Lineburn__Extra *from)
 	return 0;
 }
 
+/* Sums of such times do not overflow. */
+#define MAX_TIME_NS (1ULL << 61)
+
 /* Reads the times of a sample. Return: their number in @from; 0: malformed. */
 static size_t unpack_sample_times(struct profile *p, struct profile_sample *s,
 				  const uint32_t *from, size_t nr, int *ret_error)
@@ -580,7 +583,7 @@ static size_t unpack_sample_times(struct profile *p, struct profile_sample *s,
 	nr_points = from[0];
 	for (size_t i = 0; i < nr_points; i++, at += 2) {
 		bucket += from[at];
-		if (bucket > UINT32_MAX || !from[at + 1])
+		if (bucket > MAX_TIME_NS / bucket_ns || !from[at + 1])
 			return 0;
 		*ret_error = series_add(&p->times, &s->times, bucket * bucket_ns,
 					from[at + 1], &all);
@@ -598,7 +601,7 @@ static int unpack_times(struct profile *p, const Lineburn__Extra *from)
 
 	if (!from->time_bucket_ns)
 		return from->n_time ? -EBADMSG : 0;
-	if (from->time_bucket_ns > UINT64_MAX / UINT32_MAX / 2)
+	if (from->time_bucket_ns > MAX_TIME_NS)
 		return -EBADMSG;
 	p->times.bucket_ns = from->time_bucket_ns;
 	for (size_t i = 0; i < p->nr_samples; i++) {

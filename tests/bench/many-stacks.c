@@ -57,6 +57,17 @@ static uint32_t random_location(struct profile *p, uint32_t mapping)
 		MISS_NONE, lines, is_inlined ? 2 : 1);
 }
 
+/* Each of its samples is at another time of a minute. */
+static void add_times(struct profile *p, uint32_t sample, int64_t count)
+{
+	const struct series_lists all = {&p->samples->times, p->nr_samples,
+					 sizeof(*p->samples)};
+
+	while (count-- > 0)
+		series_add(&p->times, &p->samples[sample].times,
+			   below(60000) * 1000000ULL, 1, &all);
+}
+
 static void add_stacks(struct profile *p, uint32_t nr)
 {
 	uint32_t mapping = profile_add_mapping(
@@ -84,8 +95,11 @@ static void add_stacks(struct profile *p, uint32_t nr)
 			outermost_first[k] = random_location(p, mapping);
 		for (uint32_t k = 0; k < depth; k++)
 			leaf_first[k] = outermost_first[depth - 1 - k];
-		profile_add_sample(p, leaf_first, depth, &label, 1, LB_STACK_COMPLETE,
-				   (int64_t[]){count, count * PERIOD_NS});
+		add_times(p,
+			  profile_add_sample(p, leaf_first, depth, &label, 1,
+					     LB_STACK_COMPLETE,
+					     (int64_t[]){count, count * PERIOD_NS}),
+			  count);
 	}
 }
 

@@ -430,21 +430,22 @@ static void stacks_run_when_they_ran(void **state)
 	add_named(p, "app", 4, first);
 	add_named(p, "app", 30, second);
 	/* Two threads are busy in the second bucket, which a stack follows at once. */
-	add_times(0, (uint64_t[]){50, 350}, (uint64_t[]){3, 1}, 2);
-	add_times(1, (uint64_t[]){50, 150, 250}, (uint64_t[]){2, 20, 8}, 3);
+	add_times(0, (uint64_t[]){50, 150, 350}, (uint64_t[]){2, 1, 1}, 3);
+	add_times(1, (uint64_t[]){50, 150, 250}, (uint64_t[]){2, 19, 9}, 3);
 	assert_int_equal(export(), 0);
 	check_tables();
 	check_lines();
 	assert_int_equal(
-		rows_of(json_object_get(json_array_get(at("threads"), 0), "samples")), 8);
-	check_sample(0, 0, 30, 0);
-	check_sample(1, 30, 20, 30e6);
-	check_sample(2, 50, 0, 20e6);
-	check_sample(3, 100, 200, 0);
-	check_sample(4, 200, 80, 200e6);
-	check_sample(5, 280, 0, 80e6);
-	check_sample(6, 300, 10, 0);
-	check_sample(7, 310, 0, 10e6);
+		rows_of(json_object_get(json_array_get(at("threads"), 0), "samples")), 9);
+	check_sample(0, 0, 20, 0);
+	check_sample(1, 20, 20, 20e6);
+	check_sample(2, 40, 0, 20e6);
+	check_sample(3, 100, 10, 0);
+	check_sample(4, 105, 190, 10e6);
+	check_sample(5, 200, 90, 190e6);
+	check_sample(6, 290, 0, 90e6);
+	check_sample(7, 300, 10, 0);
+	check_sample(8, 310, 0, 10e6);
 	assert_true(json_number_value(at("meta.profilingEndTime")) == 400);
 }
 

@@ -664,6 +664,10 @@ static void lies_about_times_are_refused(void **state)
 	(void)state;
 	assert_int_equal(TRY(100, 2, 0, 4, 599, 5), 0);
 	assert_int_equal(TRY(100, 0), 0);
+	/* of recordings of half an hour, and of a month */
+	assert_int_equal(TRY(3200000000, 2, 0, 4, 599, 5), 0);
+	assert_int_equal(TRY(6553600000000, 2, 0, 4, 599, 5), 0);
+	assert_int_equal(TRY(1ULL << 61, 1, 2, 1), -EBADMSG);
 	assert_int_equal(TRY(0, 0), -EBADMSG);
 	assert_int_equal(TRY(UINT64_MAX, 1, 1, 1), -EBADMSG);
 	assert_int_equal(TRY(100, 1, 0), -EBADMSG);
