@@ -853,7 +853,8 @@ const struct option_row option_rows[] = {
 	 "names of labels with commas between them, or none"},
 	{"format", 0, "NAME", ON_DIFF, parse_format,
 	 .help = "text (default), json, or github: notices at the lines of a pull "
-		 "request"},
+		 "request",
+	 .word = format_word},
 	{"after", 0, NULL, ON_DIFF, parse_flag,
 	 .help = "the recordings behind it are those after; several of a side tell how "
 		 "much runs differ",

@@ -26,6 +26,13 @@ for name; do
 	status=0
 	(cd "$work/cwd" && timeout 120 sh "$script" 2>&1 </dev/null) >"$work/out" || status=$?
 	echo "exit $status" >>"$work/out"
+	# A crash is never what a test expects.
+	if grep -qE '^(Segmentation fault|Aborted|Bus error|exit 13[2-9])' "$work/out"; then
+		failed=$((failed + 1))
+		echo "not ok $name: it crashed:"
+		cat "$work/out"
+		continue
+	fi
 	if [ -n "${CLI_UPDATE:-}" ]; then
 		cp "$work/out" "$here/$name.expected"
 	fi
