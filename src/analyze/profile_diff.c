@@ -74,6 +74,8 @@ int diff_new(const struct diff_options *options, struct strpool *pool,
 		return -ENOMEM;
 	d->tables->pool = pool;
 	d->tables->options = *options;
+	d->is_filtered = options->is_filtered;
+	d->skips_compile = options->skips_compile;
 	for (int s = 0; s < NR_DIFF_SIDES; s++) {
 		d->tables->sides[s].lines_left = SOURCE_MAX_ATTACHED_LINES;
 		d->recordings[s] = calloc(options->sides[s].nr_recordings + 1,

@@ -54,6 +54,9 @@ struct diff_options {
 	/* A path of BEFORE that starts with OLD is that at NEW in AFTER. */
 	const struct source_path_rule *moved;
 	size_t nr_moved;
+	/* What the caller left out of each recording, for the listing: */
+	bool is_filtered; /* all samples but those of some filters */
+	bool skips_compile; /* those of imports and Numba's compiler */
 };
 
 struct diff_recording {
@@ -88,6 +91,7 @@ struct diff_function {
 
 struct profile_diff {
 	enum diff_per per;
+	bool is_filtered, skips_compile; /* as in diff_options */
 	bool has_cpu; /* figures are CPU nanoseconds; else what is counted */
 	struct profile_value_type counted; /* see attribution.counted */
 	struct comparison comparison;

@@ -55,7 +55,8 @@ static double beta_fraction(double x, double a, double b)
 	double rest = 0;
 
 	for (int i = TERMS; i >= 1; i--) {
-		double m = i / 2, at = a + i;
+		int m = i / 2;
+		double at = a + i;
 		double d = i % 2 ? -(a + m) * (a + b + m) * x / ((at - 1) * at)
 				 : m * (b - m) * x / ((at - 1) * at);
 

@@ -137,6 +137,8 @@ int compare_new(const struct comparing *c, const struct viewing *v, struct strpo
 		.noise = c->noise,
 		.moved = v->source_paths,
 		.nr_moved = v->nr_source_paths,
+		.is_filtered = v->nr_filters,
+		.skips_compile = v->skip_compile,
 	};
 
 	for (int s = 0; s < NR_DIFF_SIDES; s++)

@@ -235,6 +235,11 @@ static void print_head(const struct listing *l, const struct diff_unit *unit)
 	describe_side(l->in->diff, DIFF_BEFORE, before, sizeof(before));
 	describe_side(l->in->diff, DIFF_AFTER, after, sizeof(after));
 	SAY(l, "before: %s; after: %s", before, after);
+	if (l->in->diff->is_filtered || l->in->diff->skips_compile)
+		SAY(l, "These are%s%s.",
+		    l->in->diff->is_filtered ? " those that the filters select" : " all",
+		    l->in->diff->skips_compile ? ", without imports and Numba's compiler"
+					       : "");
 	print_noise(l);
 	print_warnings(l);
 }
@@ -254,11 +259,13 @@ static int value_columns(const struct profile_diff *d, const struct diff_unit *u
 	return len < 6 ? 6 : (int)len;
 }
 
-/* Columns of all figures, with the gap behind them. */
+/* Columns of all figures, with the gap behind them; as print_figures() prints. */
 static size_t figures_columns(int width)
 {
-	return (size_t)(2 * (width + 2) + (width + 1 + 2) + 2 * (width + 1) +
-			(int)strlen(" to ") + 2);
+	size_t value = (size_t)width, difference = value + 1, gap = 2;
+
+	return 2 * (value + gap) + difference + gap + 2 * difference + strlen(" to ") +
+	       gap;
 }
 
 static void print_table_head(const struct listing *l, const struct diff_unit *unit,

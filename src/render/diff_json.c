@@ -156,6 +156,8 @@ int render_diff_json(const struct render_input *in, const struct render_options 
 		 is_share     ? json_string("share")
 		 : d->has_cpu ? json_string("ns")
 			      : json_text(d->counted.type));
+	json_set(&b, root, "narrowed", json_boolean(d->is_filtered));
+	json_set(&b, root, "skip_compile", json_boolean(d->skips_compile));
 	json_set(&b, root, "noise", json_number(d->comparison.noise));
 	for (int s = 0; s < NR_DIFF_SIDES; s++)
 		json_set(&b, root, side_names[s], side_value(&b, d, (enum diff_side)s));

@@ -394,6 +394,22 @@ MUTANTS = [
     ("judge-accepts-any-import", "the judge accepts C code of another module than the one that is imported",
      "tests/bench/truth.py", "tools truth",
      "_?{module[1].lstrip('_')}(module)?", "\\w+"),
+    # ---- diff ----
+    ("diff-not-corrected", "each of many lines is judged as if it were the only one",
+     "src/analyze/significance.c", "unit analyze/profile_diff",
+     "return alpha / (double)(nr_compared > rank ? nr_compared - rank : 1);", "return alpha;"),
+    ("diff-by-number", "a line that has another number after is another line",
+     "src/analyze/profile_diff.c", "unit analyze/profile_diff",
+     "other = before->alignment.partners[line - 1].line;", "other = line;"),
+    ("diff-few-samples", "a single sample of a short recording is significant beside a long one",
+     "src/analyze/change.c", "unit analyze/change",
+     "return fmax(normal_p(low), exact_p(c, change));", "return normal_p(low);"),
+    ("diff-rule-by-chance", "--fail-if fires on growth that may be chance",
+     "src/analyze/diff_rule.c", "unit analyze/diff_rule",
+     "c->is_significant && c->difference > 0 &&", "c->difference > 0 &&"),
+    ("diff-notice-at-another-file", "a comma in a path ends it in a notice for GitHub",
+     "src/render/diff_github.c", "unit render/diff",
+     "(is_property && (*at == ':' || *at == ','))", "false"),
 ]
 
 

@@ -173,6 +173,7 @@ static struct profile_diff diff_of(const char *name)
 		d.comparison.sides[0].nr_recordings = 2;
 		d.comparison.sides[1].nr_recordings = 2;
 		d.visible_growth = 0;
+		d.is_filtered = d.skips_compile = true;
 		d.mixed_path = "/srv/images/dither.py";
 	} else if (!strcmp(name, "shares")) {
 		for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
