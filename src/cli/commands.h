@@ -17,7 +17,7 @@ int command_record(const struct options *o, int *ret_status, struct error *err);
 /** annotate and report: read a profile, attribute, render. */
 int command_view(const struct options *o, struct error *err);
 
-/** export: read a profile, attribute, write it in another format. */
+/** export and html: read a profile, attribute, write it in another format. */
 int command_export(const struct options *o, struct error *err);
 
 #endif

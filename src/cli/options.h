@@ -16,6 +16,7 @@
 
 #define DEFAULT_FREQ_HZ    99
 #define DEFAULT_OUTPUT     "lineburn.pb.gz"
+#define DEFAULT_PAGE       "lineburn.html"
 #define DEFAULT_UNWIND_MIB 64
 
 enum command {
@@ -25,6 +26,7 @@ enum command {
 	COMMAND_ANNOTATE,
 	COMMAND_REPORT,
 	COMMAND_EXPORT,
+	COMMAND_HTML,
 	COMMAND_DOCTOR,
 	COMMAND_PYTHON_HOOK,
 	COMMAND_HELP, /* --help, also of a command; sets help_for */
@@ -47,6 +49,9 @@ struct options {
 	/* annotate, report; run also shows its result; input and filters of export */
 	struct viewing viewing;
 	struct exporting exporting;
+	const char *page; /* run, record: where to write a page, too; NULL: no page */
+	char *page_profile; /* heap: name of the profile beside the page */
+	bool open_page; /* in a browser */
 
 	/* python-hook */
 	enum python_hook_action python_hook_action;

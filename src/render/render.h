@@ -55,6 +55,9 @@ int render_annotate_csv(const struct render_input *in, const struct render_optio
 /* Notes of a compiler, the hottest line first: for the error lists of editors. */
 int render_annotate_quickfix(const struct render_input *in,
 			     const struct render_options *opts, FILE *out);
+/* A page for a browser, in one file. */
+int render_annotate_html(const struct render_input *in, const struct render_options *opts,
+			 FILE *out);
 int render_report(const struct render_input *in, const struct render_options *opts,
 		  FILE *out);
 int render_report_json(const struct render_input *in, const struct render_options *opts,

@@ -50,8 +50,8 @@ static size_t check_options(const char *help, const char *page)
 static void every_option_is_explained(void **state)
 {
 	static const enum command commands[] = {
-		COMMAND_RUN,    COMMAND_RECORD, COMMAND_ANNOTATE,   COMMAND_REPORT,
-		COMMAND_EXPORT, COMMAND_DOCTOR, COMMAND_PYTHON_HOOK};
+		COMMAND_RUN,    COMMAND_RECORD, COMMAND_ANNOTATE, COMMAND_REPORT,
+		COMMAND_EXPORT, COMMAND_HTML,   COMMAND_DOCTOR,   COMMAND_PYTHON_HOOK};
 	_cleanup_free_ char *page = NULL;
 	size_t len, nr = 0;
 
