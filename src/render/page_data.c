@@ -11,26 +11,17 @@
 #include "render/figure.h"
 #include "render/json_value.h"
 #include "render/listing.h"
+#include "render/page_code.h"
 #include "render/page_labels.h"
 #include "render/page_stacks.h"
 
-#define MAX_NAME_BYTES 1024 /* of a function's name; longer ones are cut */
-#define MAX_CONTEXT    15 /* lines of text around one with samples */
-#define WHOLE_BYTES    (24u << 10) /* files up to this size are whole */
+#define MAX_NAME_BYTES  1024 /* of a function's name; longer ones are cut */
+#define MAX_CONTEXT     15 /* lines of text around one with samples */
+#define WHOLE_BYTES     (24u << 10) /* files up to this size are whole */
+#define MIN_NODE_BYTES  5 /* "1,99," */
+#define MEAN_NODE_BYTES 9 /* with its part of a sample */
 
 /* ---- values ---- */
-
-/* A text from the profile: control characters and the like become visible escapes. */
-static json_t *visible_text(const char *s, size_t max)
-{
-	size_t size = 4 * strlen(s) + 1;
-	_cleanup_free_ char *buf = NULL;
-
-	if (size > max + 1)
-		size = max + 1;
-	buf = malloc(size);
-	return buf ? json_string(escape_terminal_buf(buf, size, s)) : NULL;
-}
 
 static void add_number(struct json_builder *b, json_t *array, int64_t n)
 {
@@ -60,7 +51,7 @@ static json_t *text_number(struct json_builder *b, struct page_texts *t, const c
 	if (number == PROFILE_NONE)
 		return NULL;
 	if (t->index.nr > nr)
-		json_add(b, t->values, visible_text(s, MAX_NAME_BYTES));
+		json_add(b, t->values, json_visible(s, MAX_NAME_BYTES));
 	return json_integer(number);
 }
 
@@ -198,7 +189,7 @@ static json_t *runs_value(struct json_builder *b, const struct source_lines *w)
 		run = json_array();
 		add_number(b, run, (int64_t)i + 1);
 		for (; i < s->nr_lines && w->is_wanted[i]; i++)
-			json_add(b, run, visible_text(s->lines[i], MAX_NAME_BYTES));
+			json_add(b, run, json_visible(s->lines[i], MAX_NAME_BYTES));
 		json_add(b, runs, run);
 	}
 	return runs;
@@ -245,7 +236,7 @@ static json_t *file_value(struct json_builder *b, const struct attribution_file 
 	is_left_out = w.bytes > *left;
 	*left -= is_left_out ? 0 : w.bytes;
 	json_set(b, value, "language", json_text(f->language));
-	json_set(b, value, "note", visible_text(f->source.note, MAX_NAME_BYTES));
+	json_set(b, value, "note", json_visible(f->source.note, MAX_NAME_BYTES));
 	json_set(b, value, "leftOut", json_boolean(is_left_out));
 	json_set(b, value, "runs", is_left_out ? json_array() : runs_value(b, &w));
 	json_set(b, value, "bare", is_left_out ? json_array() : bare_value(b, f));
@@ -271,17 +262,18 @@ static char *print_facts(const struct render_input *in)
 
 	page_title(in, title, sizeof(title));
 	add_weight(&b, all, a, a->all);
-	json_set(&b, root, "title", visible_text(title, MAX_NAME_BYTES));
+	json_set(&b, root, "title", json_visible(title, MAX_NAME_BYTES));
 	json_set(&b, root, "host", json_text_or_null(in->profile->extra.host));
 	json_set(&b, root, "startMs", json_integer(in->profile->time_nanos / 1000000));
 	json_set(&b, root, "all", all);
 	json_set(&b, root, "hasCpu", json_boolean(a->all.cpu_ns));
 	json_set(&b, root, "countsSamples", json_boolean(counts_samples(a)));
-	json_set(&b, root, "unit", visible_text(counted_name(a), MAX_NAME_BYTES));
+	json_set(&b, root, "unit", json_visible(counted_name(a), MAX_NAME_BYTES));
 	json_set(&b, root, "head", printed_lines(&b, in, render_head));
 	json_set(&b, root, "legend", printed_lines(&b, in, print_legend));
 	json_set(&b, root, "misses", printed_lines(&b, in, render_misses));
 	json_set(&b, root, "files", files_value(&b, a));
+	json_set(&b, root, "code", page_code_value(&b, in));
 	return print_for_script(&b, root);
 }
 
@@ -381,32 +373,41 @@ static json_t *label_value(struct json_builder *b, const struct page_labels *lab
 	return value;
 }
 
-/* "the rarest stacks, 2.1 % of the profile, have ..." */
-static json_t *cut_value(const struct attribution *a, struct weight cut)
+/* "The rarest stacks, 2.1 % of the profile, have ..." */
+static json_t *cut_value(const struct attribution *a, struct weight cut,
+			 enum page_detail detail)
 {
-	char text[320];
+	static const char *const missing[] = {
+		[PAGE_ALL_LABELS] = "",
+		[PAGE_NO_PROCESSES] = "There are too many processes and threads to tell "
+				      "them apart on a page. ",
+		[PAGE_NO_LABELS] =
+			"There are too many programs, processes and threads to "
+			"tell them apart on a page. ",
+	};
+	char text[512] = "";
 
-	if (weight_is_zero(&cut))
-		return json_string("");
-	snprintf(
-		text, sizeof(text),
-		"The rarest stacks, %s %% of the profile, have only their charged line "
-		"here, since a page holds %u KB of data: self is exact, total of callers "
-		"is too low by that share. A page of one container or program has all: "
-		"lineburn html --comm NAME.",
-		figure_percent(share_of(a, &cut)).text, PAGE_MAX_BYTES >> 10);
+	text_append(text, sizeof(text), "%s", missing[detail]);
+	if (!weight_is_zero(&cut))
+		text_append(text, sizeof(text),
+			    "The rarest stacks, %s %% of the profile, have only their "
+			    "charged line here, since a page holds %u KB of data: self "
+			    "is exact, total of callers is too low by that share. A page "
+			    "of one container or program has more: lineburn html --comm "
+			    "NAME.",
+			    figure_percent(share_of(a, &cut)).text, PAGE_MAX_BYTES >> 10);
 	return json_string(text);
 }
 
 static char *print_stacks(const struct attribution *a, const struct page_stacks *s,
-			  const struct page_labels *l)
+			  const struct page_labels *l, enum page_detail detail)
 {
 	struct json_builder b = {0};
 	struct page_texts texts = {.values = json_array()};
 	json_t *root = json_object(), *labels = json_array(), *paths = json_array();
 
 	for (size_t i = 0; i < s->nr_paths; i++)
-		json_add(&b, paths, visible_text(s->paths[i], MAX_NAME_BYTES));
+		json_add(&b, paths, json_visible(s->paths[i], MAX_NAME_BYTES));
 	for (int i = 0; i < NR_PAGE_LABELS; i++)
 		json_add(&b, labels, label_value(&b, l, (enum page_label)i));
 	json_set(&b, root, "paths", paths);
@@ -416,38 +417,52 @@ static char *print_stacks(const struct attribution *a, const struct page_stacks 
 	json_set(&b, root, "nodes", nodes_value(&b, s));
 	json_set(&b, root, "samples", samples_value(&b, a, s));
 	json_set(&b, root, "labels", labels);
-	json_set(&b, root, "cut", cut_value(a, s->cut));
+	json_set(&b, root, "cut", cut_value(a, s->cut, detail));
 	tally_deinit(&texts.index);
 	return print_for_script(&b, root);
 }
 
-/* Leaves out the callers of as few samples as @max bytes ask for. */
-static int print_fitting_stacks(const struct render_input *in, size_t max, char **ret)
+/* Prints the stacks again, in @ret. Return: 0 or -ENOMEM. */
+static int print_stacks_with(const struct render_input *in, enum page_detail detail,
+			     size_t max_nodes, char **ret)
 {
 	_cleanup_(page_labels_freep) struct page_labels *labels = NULL;
-	double nr_whole = (double)in->profile->nr_samples;
-	int r = page_labels_new(in->profile, &labels);
+	_cleanup_(page_stacks_freep) struct page_stacks *s = NULL;
+	struct page_stacks_options options = {.max_nodes = max_nodes};
+	int r = page_labels_new(in->profile, detail, &labels);
 
-	while (!r) {
-		_cleanup_(page_stacks_freep) struct page_stacks *s = NULL;
-		struct page_stacks_options options;
-		size_t len;
+	if (r)
+		return r;
+	options.labels = labels->set_of;
+	r = page_stacks_new(in->profile, in->attribution, &options, &s);
+	if (r)
+		return r;
+	free(*ret);
+	*ret = print_stacks(in->attribution, s, labels, detail);
+	return *ret ? 0 : -ENOMEM;
+}
 
-		options = (struct page_stacks_options){labels->set_of, (size_t)nr_whole};
-		r = page_stacks_new(in->profile, in->attribution, &options, &s);
-		if (r)
-			break;
-		free(*ret);
-		*ret = print_stacks(in->attribution, s, labels);
-		if (!*ret)
-			return -ENOMEM;
-		len = strlen(*ret);
-		/* Without callers it is as small as it can be. */
-		if (len <= max || nr_whole < 1)
-			break;
-		/* The size is not quite proportional: a tenth less, so that it ends. */
-		nr_whole *= (double)max / (double)len * 0.9;
-	}
+/*
+ * Prints the stacks in at most @max bytes. If they do not fit, first without callers, to
+ * see how much the labels leave for these; then with as many as fit.
+ */
+static int print_fitting_stacks(const struct render_input *in, size_t max, char **ret)
+{
+	enum page_detail detail = PAGE_ALL_LABELS;
+	int r = print_stacks_with(in, detail, max / MIN_NODE_BYTES, ret);
+	size_t max_nodes;
+
+	if (r || strlen(*ret) <= max)
+		return r;
+	r = print_stacks_with(in, detail, 0, ret);
+	while (!r && strlen(*ret) > max / 4 * 3 && detail < PAGE_NO_LABELS)
+		r = print_stacks_with(in, ++detail, 0, ret);
+	if (r || strlen(*ret) >= max)
+		return r;
+	max_nodes = (max - strlen(*ret)) / MEAN_NODE_BYTES;
+	do
+		r = print_stacks_with(in, detail, max_nodes, ret);
+	while (!r && strlen(*ret) > max && (max_nodes = max_nodes / 5 * 4));
 	return r;
 }
 

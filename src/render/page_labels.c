@@ -116,7 +116,17 @@ static uint32_t set_number(struct labels_builder *b, const struct page_label_set
 	return number;
 }
 
-int page_labels_new(const struct profile *p, struct page_labels **ret)
+static void forget_labels(const struct profile *p, enum page_detail detail,
+			  struct page_label_set *set)
+{
+	for (int i = 0; i < NR_PAGE_LABELS; i++)
+		if (detail == PAGE_NO_LABELS || (detail == PAGE_NO_PROCESSES &&
+						 (i == PAGE_PROCESS || i == PAGE_THREAD)))
+			set->text[i] = strpool_add(p->pool, "");
+}
+
+int page_labels_new(const struct profile *p, enum page_detail detail,
+		    struct page_labels **ret)
 {
 	_cleanup_(labels_builder_deinit) struct labels_builder b = {.p = p};
 	_cleanup_free_ uint8_t *phases = malloc(p->nr_samples + 1);
@@ -134,6 +144,7 @@ int page_labels_new(const struct profile *p, struct page_labels **ret)
 		struct page_label_set set;
 
 		read_labels(p, &p->samples[i], (enum phase)phases[i], has_phases, &set);
+		forget_labels(p, detail, &set);
 		b.to->set_of[i] = set_number(&b, &set);
 		if (b.to->set_of[i] == PROFILE_NONE)
 			return -ENOMEM;

@@ -32,8 +32,16 @@ struct page_labels {
 	uint32_t *set_of; /* for each sample of the profile */
 };
 
+/* Which labels are told apart. */
+enum page_detail {
+	PAGE_ALL_LABELS,
+	PAGE_NO_PROCESSES, /* nor threads, of which there may be many */
+	PAGE_NO_LABELS,
+};
+
 /** Return: 0 or -ENOMEM. */
-int page_labels_new(const struct profile *p, struct page_labels **ret);
+int page_labels_new(const struct profile *p, enum page_detail detail,
+		    struct page_labels **ret);
 void page_labels_free(struct page_labels *l);
 DEFINE_CLEANUP(struct page_labels, page_labels_free);
 

@@ -28,7 +28,7 @@ struct page_builder {
 	/* By line of the profile, twice: its frame + 1 if its number counts; if not. */
 	uint32_t *frame_of[2];
 	uint32_t *nameless_of; /* frame + 1 of a location without lines */
-	uint8_t *is_whole; /* by sample */
+	size_t max_nodes;
 };
 
 static void page_builder_deinit(struct page_builder *b)
@@ -44,7 +44,6 @@ static void page_builder_deinit(struct page_builder *b)
 	free(b->frame_of[0]);
 	free(b->frame_of[1]);
 	free(b->nameless_of);
-	free(b->is_whole);
 }
 
 /* ---- functions and frames; each returns an index, or PROFILE_NONE: out of memory ---- */
@@ -303,7 +302,7 @@ static int walk_stack(struct page_builder *b, size_t index, uint32_t labels,
 	struct page_walk w = {
 		.charge = &b->a->charges[index],
 		/* Nothing can be left out of a stack of one frame. */
-		.is_whole = b->is_whole[index] || s->nr_locations < 2,
+		.is_whole = b->to->nr_nodes < b->max_nodes || s->nr_locations < 2,
 		.node = PROFILE_NONE,
 		.charged = PROFILE_NONE,
 	};
@@ -324,7 +323,7 @@ static int walk_stack(struct page_builder *b, size_t index, uint32_t labels,
 			      &(struct page_sample){w.node, w.charged, labels, weight});
 }
 
-/* ---- which stacks stay whole ---- */
+/* ---- the order of samples ---- */
 
 struct page_heavy {
 	struct weight weight;
@@ -339,24 +338,34 @@ static int heaviest_first(const void *va, const void *vb)
 	return r ? r : (a->sample > b->sample) - (a->sample < b->sample);
 }
 
-static int choose_whole(struct page_builder *b, size_t nr_whole)
+static int walk_stacks(struct page_builder *b, const uint32_t *labels)
 {
-	struct weigher weigher = weigher_of(b->p);
-	_cleanup_free_ struct page_heavy *all =
-		calloc(b->p->nr_samples + 1, sizeof(*all));
+	const struct profile *p = b->p;
+	struct weigher weigher = weigher_of(p);
+	_cleanup_free_ struct page_heavy *all = calloc(p->nr_samples + 1, sizeof(*all));
+	int r = all ? 0 : -ENOMEM;
 
-	if (!all)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < b->p->nr_samples; i++)
-		all[i] = (struct page_heavy){weigher_weigh(&weigher, &b->p->samples[i]),
-					     i};
-	qsort(all, b->p->nr_samples, sizeof(*all), heaviest_first);
-	for (size_t i = 0; i < b->p->nr_samples && i < nr_whole; i++)
-		b->is_whole[all[i].sample] = true;
-	return 0;
+	for (uint32_t i = 0; i < p->nr_samples && !r; i++)
+		all[i] = (struct page_heavy){weigher_weigh(&weigher, &p->samples[i]), i};
+	if (!r)
+		qsort(all, p->nr_samples, sizeof(*all), heaviest_first);
+	for (size_t i = 0; i < p->nr_samples && !r; i++)
+		if (!weight_is_zero(&all[i].weight))
+			r = walk_stack(b, all[i].sample, labels[all[i].sample],
+				       all[i].weight);
+	return r;
 }
 
-/* ---- ---- */
+static int by_node(const void *va, const void *vb)
+{
+	const struct page_sample *a = va, *b = vb;
+
+	if (a->node != b->node)
+		return a->node < b->node ? -1 : 1;
+	return (a->labels > b->labels) - (a->labels < b->labels);
+}
+
+/* ---- all of it ---- */
 
 static int add_paths(struct page_builder *b)
 {
@@ -388,9 +397,8 @@ static int page_builder_init(struct page_builder *b)
 	b->frame_of[0] = calloc(p->nr_lines + 1, sizeof(*b->frame_of[0]));
 	b->frame_of[1] = calloc(p->nr_lines + 1, sizeof(*b->frame_of[1]));
 	b->nameless_of = calloc(p->nr_locations + 1, sizeof(*b->nameless_of));
-	b->is_whole = calloc(p->nr_samples + 1, 1);
 	if (!b->to || !b->mappings || !b->frame_of[0] || !b->frame_of[1] ||
-	    !b->nameless_of || !b->is_whole)
+	    !b->nameless_of)
 		return -ENOMEM;
 	for (size_t i = 0; i <= p->nr_mappings; i++) {
 		const char *name = i < p->nr_mappings ? p->mappings[i].filename : "";
@@ -408,23 +416,20 @@ static int page_builder_init(struct page_builder *b)
 int page_stacks_new(const struct profile *p, const struct attribution *a,
 		    const struct page_stacks_options *options, struct page_stacks **ret)
 {
-	_cleanup_(page_builder_deinit) struct page_builder b = {.p = p, .a = a};
-	struct weigher weigher = weigher_of(p);
+	_cleanup_(page_builder_deinit) struct page_builder b = {
+		.p = p, .a = a, .max_nodes = options->max_nodes};
 	int r = page_builder_init(&b);
 
 	if (!r)
-		r = choose_whole(&b, options->nr_whole);
-	for (size_t i = 0; i < p->nr_samples && !r; i++) {
-		struct weight weight = weigher_weigh(&weigher, &p->samples[i]);
-
-		if (!weight_is_zero(&weight))
-			r = walk_stack(&b, i, options->labels[i], weight);
-	}
+		r = walk_stacks(&b, options->labels);
 	if (!r)
 		r = take_paths(&b);
-	if (!r)
-		*ret = take_ptr(b.to);
-	return r;
+	if (r)
+		return r;
+	if (b.to->nr_samples)
+		qsort(b.to->samples, b.to->nr_samples, sizeof(*b.to->samples), by_node);
+	*ret = take_ptr(b.to);
+	return 0;
 }
 
 void page_stacks_free(struct page_stacks *s)

@@ -62,7 +62,7 @@ struct page_stacks {
 	size_t nr_frames, cap_frames;
 	struct page_node *nodes;
 	size_t nr_nodes, cap_nodes;
-	struct page_sample *samples; /* different in node, charge or labels */
+	struct page_sample *samples; /* different in node, charge or labels; by node */
 	size_t nr_samples, cap_samples;
 	struct weight cut; /* of samples that lost their callers */
 };
@@ -70,10 +70,10 @@ struct page_stacks {
 struct page_stacks_options {
 	const uint32_t *labels; /* a number for each sample of the profile */
 	/*
-	 * The samples of so many of the heaviest stacks keep their callers; of the others
-	 * the charged frame stays, called by PAGE_CUT.
+	 * The heaviest samples keep their callers, as long as the tree has fewer nodes than
+	 * this. Of the others the charged frame stays, called by PAGE_CUT.
 	 */
-	size_t nr_whole;
+	size_t max_nodes;
 };
 
 /* The function that stands for callers that are left out. */

@@ -33,7 +33,10 @@ struct render_input {
 	/* Filters that were applied; NULL: none */
 	const struct filtered *filtered;
 	const struct phases *phases; /* of the profile; NULL: not computed */
-	/* annotate --asm: shown instead of the source listing; else NULL */
+	/*
+	 * annotate --asm: shown instead of the source listing; in a page the code of the
+	 * hottest functions; else NULL
+	 */
 	const struct machine_code *machine_code;
 	/* report --callers, --callees: shown instead of the functions; else NULL */
 	const struct call_tree *call_tree;
@@ -76,6 +79,7 @@ enum render_need {
 	RENDER_GROUPS = 1 << 3, /* render_input.groups; same */
 	RENDER_PHASES = 1 << 4, /* render_input.phases */
 	RENDER_PROCESSES = 1 << 5, /* render_input.processes */
+	RENDER_HOT_CODE = 1 << 6, /* render_input.machine_code, of all functions */
 };
 
 /* One row per format, with everything that the command line needs. */

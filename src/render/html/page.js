@@ -14,10 +14,11 @@
 const facts = JSON.parse(document.getElementById("facts-data").textContent);
 const stacks = JSON.parse(document.getElementById("stacks-data").textContent);
 const KINDS = ["yours", "library", "Python", "JIT", "kernel"];
-const COLUMNS = { function: 5, frame: 2, node: 2, sample: facts.hasCpu ? 5 : 4 };
+const COLUMNS = { function: 5, frame: 2, node: 2, sample: facts.hasCpu ? 5 : 4, instruction: 6 };
 const MAX_ROWS = 60; /* of a table, until more are asked for */
 const MAX_OPTIONS = 500; /* of a filter */
 const MAX_CALLS = 40; /* rows of a table of callers */
+const MAX_INSTRUCTIONS = 200; /* of a line */
 
 /* Two containers may have different files with one path. */
 const fileNames = (() => {
@@ -92,6 +93,18 @@ for (let i = 0, node = 0; i < stacks.samples.length; i += COLUMNS.sample) {
 	}
 	samples.push({ node, charged, set, count, value: facts.hasCpu ? ns : count });
 }
+
+/* Instructions by the key of their line; their figures are those of the whole profile. */
+const instructions = new Map();
+for (const piece of facts.code)
+	piece.texts.forEach((text, i) => {
+		const [address, file, number, count, value, below] =
+			piece.at.slice(i * COLUMNS.instruction, (i + 1) * COLUMNS.instruction);
+		const key = file < 0 ? "" : `${fileNames[file]}:${number}`;
+		if (!instructions.has(key))
+			instructions.set(key, []);
+		instructions.get(key).push({ piece, address, text, count, value, below });
+	});
 const labels = stacks.labels.filter((label) => label.values.length > 1);
 for (const label of labels)
 	label.param = label.name.toLowerCase();
@@ -486,12 +499,13 @@ const TABLES = {
 		text: (i) => `${functions[i].name} ${functions[i].object} ${functions[i].file < 0 ? "" : fileNames[functions[i].file]}`,
 		cells: (i) => {
 			const f = functions[i];
+			const hottest = hottestOf(i);
 			const place = f.file < 0 ? f.object : `${baseName(fileNames[f.file])}${f.start ? ":" + f.start : ""}`;
 			return [
 				el("td", { class: "name" }, el("a", { href: hashWith({ beneath: f.key, zoom: null }),
 					title: `${f.name}: show only what is beneath it` }, f.name)),
 				el("td", { class: "name", title: f.file < 0 ? f.object : fileNames[f.file] },
-					`${place}${f.kind === 3 ? " [jit]" : ""}`)];
+					hottest < 0 ? place : lineLink(hottest, place), f.kind === 3 && f.file >= 0 ? " [jit]" : "")];
 		},
 	},
 };
@@ -597,9 +611,10 @@ function showFiles() {
 }
 
 /* Each step is about twice the one before, as in lineburn's listings. */
+const HEAT_STEPS = [0.04, 0.12, 0.3, 0.65];
+
 function heat(value) {
-	const steps = [0.04, 0.12, 0.3, 0.65];
-	return value ? 1 + steps.filter((step) => value >= step * view.hottest).length : 0;
+	return value ? 1 + HEAT_STEPS.filter((step) => value >= step * view.hottest).length : 0;
 }
 
 function sourceRow(file, number, text, lineNumbers, bare) {
@@ -812,10 +827,38 @@ function callTable(title, rows, whole) {
 	const body = el("tbody", {}, ...rows.slice(0, MAX_CALLS).map((row) => callRow(row, whole)));
 	if (rows.length > MAX_CALLS)
 		body.append(el("tr", {}, el("td"), el("td", { class: "dim" }, `${rows.length - MAX_CALLS} more`)));
-	return el("div", {}, el("h3", {}, title), el("table", {},
+	return el("div", { tabindex: "0", role: "group", "aria-label": title }, el("h3", {}, title), el("table", {},
 		el("thead", { class: "visually-hidden" }, el("tr", {},
 			el("th", { scope: "col", class: "figure" }, "% of it"), el("th", { scope: "col" }, "function and line"))),
 		body));
+}
+
+/* The instructions of a line, under the function that has them. */
+function instructionTable(line) {
+	const found = instructions.get(lines[line].key);
+	if (!found)
+		return "";
+	const whole = facts.all[facts.hasCpu ? 1 : 0];
+	const widest = Math.max(...found.map((at) => at.value));
+	const body = el("tbody");
+	let last = null;
+	for (const at of found.slice(0, MAX_INSTRUCTIONS)) {
+		if (!last || last.piece !== at.piece)
+			body.append(el("tr", {}, el("td", { colspan: "4", class: "dim" }, `${at.piece.function}  ${at.piece.object}  ${at.piece.note}`)));
+		const cell = el("td", { class: "figure" }, percent(at.value / whole));
+		if (at.value)
+			cell.classList.add(`heat-${1 + HEAT_STEPS.filter((step) => at.value >= step * widest).length}`);
+		body.append(el("tr", {}, cell, el("td", { class: "figure dim" }, percent(at.below / whole)),
+			el("td", { class: "figure dim" }, at.address.toString(16)), el("td", { class: "text" }, at.text)));
+		last = at;
+	}
+	if (found.length > MAX_INSTRUCTIONS)
+		body.append(el("tr", {}, el("td", { colspan: "4", class: "dim" }, `${found.length - MAX_INSTRUCTIONS} more`)));
+	return el("div", { class: "instructions", tabindex: "0", role: "group", "aria-label": "Instructions" },
+		el("h3", {}, "Instructions ", el("span", { class: "dim" }, "of the whole profile; with samples, and those beside them")),
+		el("table", {},
+			el("thead", {}, el("tr", {}, ...["self %", "below %", "address"].map((text) => el("th", { scope: "col", class: "figure" }, text)),
+				el("th", { scope: "col" }, "instruction"))), body));
 }
 
 function action(text, changes) {
@@ -855,7 +898,8 @@ function showSelected() {
 				? action("Only beneath this function", { beneath: functions[view.lineFunction[line]].key, zoom: null }) : "",
 			state.beneath ? action("With all callers again", { beneath: null, zoom: null }) : ""),
 		el("div", { class: "pair" },
-			callTable("Called from", callers, total), callTable("What it spends its total on", callees, total)));
+			callTable("Called from", callers, total), callTable("What it spends its total on", callees, total)),
+		instructionTable(line));
 }
 
 /* The next hot line in this direction; undefined: there is none. */
@@ -1034,7 +1078,7 @@ function hottestOf(f) {
 				view.frameSums.total[i] > view.frameSums.total[best]))
 			best = i;
 	}
-	return frameLine[best];
+	return best < 0 ? -1 : frameLine[best];
 }
 
 function showFlame() {
