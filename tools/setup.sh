@@ -55,6 +55,8 @@ add_nightly() {
 	add_command stress stress
 	add_command cpio cpio
 	add_command debootstrap debootstrap
+	add_command chromium chromium
+	add_command npm npm
 }
 
 packages=$build

@@ -608,6 +608,7 @@ function showFiles() {
 	select.replaceChildren(...options);
 	select.value = String(shown);
 	select.hidden = !options.length;
+	$("source-title").dataset.file = shown >= 0 ? fileNames[shown] : "";
 }
 
 /* Each step is about twice the one before, as in lineburn's listings. */

@@ -274,8 +274,6 @@ async function uses(browser) {
 	same("no sideways scrolling at 360 pixels", await narrow.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
 	const dark = await open(browser, { colorScheme: "dark" });
 	holds("dark by the system", light !== await dark.evaluate(() => getComputedStyle(document.body.parentNode).backgroundColor));
-	const plain = await open(browser, { javaScriptEnabled: true });
-	holds("the page is ready", await plain.$("html[data-ready]"));
 	same("troubles", troubles, []);
 	return "all parts work";
 }

@@ -11,7 +11,7 @@ npm ci --no-audit --no-fund --silent
 	echo " * d3-flame-graph and the parts of d3 that it needs, bundled. Their licences:"
 	for folder in node_modules/d3-* node_modules/internmap; do
 		echo
-		node -p 'const p = require(process.argv[1]); `${p.name} ${p.version} (${p.license})`' \
+		node -p 'const p = require(process.argv[1]); p.name + " " + p.version + " (" + p.license + ")"' \
 			"./$folder/package.json"
 		echo
 		cat "$folder/LICENSE"
