@@ -362,6 +362,15 @@ function lineLink(line, text) {
 		text || lineText(line));
 }
 
+/* The same for a narrow cell, which may cut the name of the file, but not the number. */
+function narrowLineLink(line) {
+	const a = lineLink(line);
+	const { file, number } = lines[line];
+	a.className = "place";
+	a.replaceChildren(el("span", {}, baseName(fileNames[file])), `:${number}`);
+	return a;
+}
+
 /* A cell with a share, and half the width of its interval. */
 function figureCell(value, count) {
 	const td = el("td", { class: "figure" }, percent(share(value)));
@@ -487,7 +496,7 @@ const TABLES = {
 		name: (i) => lines[i].key,
 		text: (i) => `${lines[i].key} ${functionName(view.lineFunction[i])}`,
 		cells: (i) => [
-			el("td", { class: "name" }, lineLink(i)),
+			el("td", { class: "name" }, narrowLineLink(i)),
 			el("td", { class: "name", title: functionName(view.lineFunction[i]) },
 				functionName(view.lineFunction[i]))],
 	},

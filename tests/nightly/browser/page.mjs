@@ -304,12 +304,12 @@ async function accessible(browser) {
 
 async function shots(browser) {
 	mkdirSync(rest[0], { recursive: true });
-	const light = await open(browser, { viewport: { width: 1280, height: 900 } });
+	const light = await open(browser, { viewport: { width: 1200, height: 730 } });
 	await light.screenshot({ path: resolve(rest[0], "page.png") });
-	const dark = await open(browser, { viewport: { width: 1280, height: 900 }, colorScheme: "dark" });
+	const dark = await open(browser, { viewport: { width: 1200, height: 900 }, colorScheme: "dark" });
 	await dark.$eval("#flame", (e) => e.scrollIntoView());
 	await dark.evaluate(() => scrollBy(0, -60));
-	await dark.screenshot({ path: resolve(rest[0], "flame-graph.png"), clip: { x: 0, y: 0, width: 1280, height: 560 } });
+	await dark.screenshot({ path: resolve(rest[0], "flame-graph.png"), clip: { x: 0, y: 0, width: 1200, height: 480 } });
 	return `page.png and flame-graph.png in ${rest[0]}`;
 }
 
