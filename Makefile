@@ -111,6 +111,9 @@ $(BUILD)/%.o: %.c | $(SKELS) $(PROTO_C)
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(LIB_CFLAGS) -MMD -MP -c -o $@ $<
 
+# It contains the parts of the page.
+$(BUILD)/src/render/html.o: $(wildcard src/render/html/*.* src/render/html/vendor/*.js)
+
 # Generated code is compiled without our warnings.
 $(BUILD)/gen/%.pb-c.o: $(GEN)/%.pb-c.c
 	@mkdir -p $(@D)

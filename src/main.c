@@ -26,6 +26,7 @@ static int run(const struct options *o, int *status, struct error *err)
 	case COMMAND_DIFF:
 		return command_diff(o, err);
 	case COMMAND_EXPORT:
+	case COMMAND_HTML:
 		return command_export(o, err);
 	case COMMAND_DOCTOR:
 		*status = doctor_run(!strcmp(o->viewing.format, "json"), stdout);

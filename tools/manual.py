@@ -7,7 +7,7 @@ An option list of the page stands between the comments '.\\" options: COMMAND...
 each item this program writes the head (.It), the commands, if they are not those of the list
 (.Pq), and the one line of text after them, which is the sentence of --help. What follows in the item
 is written by hand and kept. An option that all commands take stands in the list of "all"; one that
-commands of several lists take, in the list with the word "shared".
+commands of several lists take, in the first list with the word "shared" and one of these commands.
 """
 
 import re
@@ -101,7 +101,7 @@ def main(lineburn, path):
         listed = commands if "all" in words else [word for word in words if word != "shared"]
         out = [f'.\\" options: {match[1]}']
         for option, takers in options.items():
-            if belongs(takers, words) and set(takers) & set(listed):
+            if option not in written and belongs(takers, words) and set(takers) & set(listed):
                 written.add(option)
                 out += item(option, takers, listed) + prose.pop(option[1], [])
         if prose:

@@ -59,6 +59,7 @@ add_nightly() {
 	add_command fish fish
 	add_command zsh zsh
 	add_command callgrind_annotate valgrind
+	add_command chromium chromium
 }
 
 packages=$build

@@ -39,6 +39,8 @@ struct code_samples {
 
 #define MAX_NAMES_SAID 6 /* names shown if ambiguous */
 
+const char machine_code_of_all[] = "[all functions]";
+
 static const char *function_name(const struct profile *p, uint32_t function)
 {
 	return function == PROFILE_NONE ? "" : p->functions[function].name;
@@ -82,6 +84,13 @@ static int choose_hottest(struct code_samples *s)
 	}
 	tally_deinit(&functions);
 	return err;
+}
+
+static int choose_all(struct code_samples *s)
+{
+	for (size_t i = 0; i < s->p->extra.nr_codes; i++)
+		s->codes[i].is_chosen = true;
+	return 0;
 }
 
 /* ---- FUNC ---- */
@@ -264,6 +273,8 @@ static int machine_code_choose(struct code_samples *s, const char *what,
 			"this profile has no machine code: an older lineburn recorded "
 			"it, or no hot function had lines in its debug info; compile "
 			"with -g, start Python with \"lineburn run\", and record again");
+	if (what == machine_code_of_all)
+		return choose_all(s);
 	if (!what || !*what)
 		return choose_hottest(s);
 	if (code_place_parse(what, &place))

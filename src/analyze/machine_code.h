@@ -55,11 +55,14 @@ struct machine_code {
 	struct machine_hit *hits;
 };
 
+/* The hottest pieces of all functions. */
+extern const char machine_code_of_all[];
+
 /**
  * Chooses the pieces to show.
  *
  * @what  FUNC: a function's name, its last part, or a part unique to it; FILE:LINE: all
- *        code of that line; NULL: the function with most self
+ *        code of that line; NULL: the function with most self; machine_code_of_all
  * Return: 0; with a message -ENOENT if there is no such code, -EINVAL if several
  * functions match; -ENOMEM.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * record, run: check -> record (record/recorder.h) -> show, or print the file's name.
- * annotate, report, export: read -> (fetch debug info) -> show, or write.
+ * annotate, report, export, html: read -> (fetch debug info) -> show, or write.
  * diff: the same of each recording, then compare -> show.
  */
 #include "cli/commands.h"
@@ -26,10 +26,14 @@
 #include "cli/pager.h"
 #include "cli/show.h"
 #include "doctor/doctor.h"
+#include "launch/browser.h"
 #include "profile/pprof.h"
 #include "record/output.h"
 #include "record/recorder.h"
 #include "target/explain.h"
+
+/* Writes the page that run and record were asked for. It is made of the written profile. */
+static int write_page(const struct options *options, struct error *err);
 
 /* ---- record, run ---- */
 
@@ -88,11 +92,11 @@ static int record(struct recorder *r, const struct options *options, int *ret_st
 	if (recorder_launch(r)) {
 		rc = show_run(r, options, err);
 		*ret_status = launch_exit_status(recorder_launch(r));
-		return rc;
+		return rc ? rc : write_page(options, err);
 	}
 	recorder_say_where(r);
 	return recorder_nr_counted(r)
-		       ? 0
+		       ? write_page(options, err)
 		       : explain_no_samples(&o->target, o->source->is_clock, err);
 }
 
@@ -231,6 +235,55 @@ int command_view(const struct options *options, struct error *err)
 	return rc;
 }
 
+/* As the user who owns the profile: see output.c. */
+static int commit_page(const struct options *o, struct io_pending *pending,
+		       struct error *err)
+{
+	struct launch_user user = {0};
+	struct creds creds;
+	int rc;
+
+	if (o->sampling.target.is_command)
+		launch_user_find(&user);
+	if (user.is_other && creds_become(&creds, user.uid, user.gid))
+		return error_set(err, -EPERM, "cannot write %s as %s", o->page,
+				 user.name);
+	rc = io_pending_commit(pending, o->page, err);
+	if (user.is_other)
+		creds_restore(&creds);
+	return rc;
+}
+
+static int write_page(const struct options *o, struct error *err)
+{
+	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(POOL_MAX_BYTES);
+	_cleanup_(profile_freep) struct profile *p = NULL;
+	_cleanup_(io_pending_deinit) struct io_pending pending = {0};
+	struct profile_reading reading;
+	struct viewing v = o->viewing;
+	int rc;
+
+	if (!o->page)
+		return 0;
+	if (!pool)
+		return error_set(err, -ENOMEM, "out of memory");
+	v.format = "html";
+	v.input = o->sampling.output;
+	rc = read_input(v.input, pool, &p, &reading, err);
+	if (!rc)
+		rc = io_pending_open(&pending, err);
+	if (!rc)
+		rc = show_as_writer(&v, p, &reading, pending.out, err);
+	if (!rc)
+		rc = commit_page(o, &pending, err);
+	if (rc)
+		return rc;
+	fprintf(stderr, "lineburn: the page is %s, the profile %s\n", o->page, v.input);
+	if (o->open_page)
+		browser_open(o->page);
+	return 0;
+}
+
 static int export_listing(const struct options *o, struct profile *p,
 			  const struct profile_reading *reading, struct error *err)
 {
@@ -239,7 +292,13 @@ static int export_listing(const struct options *o, struct profile *p,
 
 	if (!rc)
 		rc = show_as_writer(&o->viewing, p, reading, pending.out, err);
-	return rc ? rc : io_pending_commit(&pending, o->exporting.output, err);
+	if (!rc)
+		rc = io_pending_commit(&pending, o->exporting.output, err);
+	if (!rc && o->command == COMMAND_HTML && strcmp(o->exporting.output, "-") != 0)
+		fprintf(stderr, "lineburn: the page is %s\n", o->exporting.output);
+	if (!rc && o->open_page)
+		browser_open(o->exporting.output);
+	return rc;
 }
 
 int command_export(const struct options *options, struct error *err)

@@ -26,7 +26,7 @@ int command_view(const struct options *o, struct error *err);
  */
 int command_diff(const struct options *o, struct error *err);
 
-/** export: read a profile, attribute, write it in another format. */
+/** export and html: read a profile, attribute, write it in another format. */
 int command_export(const struct options *o, struct error *err);
 
 #endif

@@ -35,15 +35,17 @@ enum {
 	ON_REPORT = 1 << COMMAND_REPORT,
 	ON_DIFF = 1 << COMMAND_DIFF,
 	ON_EXPORT = 1 << COMMAND_EXPORT,
+	ON_HTML = 1 << COMMAND_HTML,
 	ON_DOCTOR = 1 << COMMAND_DOCTOR,
 	ON_PYTHON_HOOK = 1 << COMMAND_PYTHON_HOOK,
 	ON_COMPLETION = 1 << COMMAND_COMPLETION,
 	ON_SAMPLING = ON_RUN | ON_RECORD,
 	ON_VIEW = ON_ANNOTATE | ON_REPORT,
-	ON_FILTERED = ON_VIEW | ON_EXPORT | ON_DIFF,
+	ON_FILTERED = ON_VIEW | ON_EXPORT | ON_HTML | ON_DIFF,
 	/* run shows its result, so it accepts options of the listing, too. */
 	ON_LISTING = ON_RUN | ON_VIEW,
-	ON_ATTRIBUTED = ON_LISTING | ON_DIFF,
+	ON_CHARGED = ON_LISTING | ON_HTML,
+	ON_ATTRIBUTED = ON_CHARGED | ON_DIFF,
 	ON_ALL = ON_SAMPLING | ON_FILTERED | ON_DOCTOR | ON_PYTHON_HOOK | ON_COMPLETION,
 };
 
@@ -584,6 +586,7 @@ static const struct {
 	const char *name, *suffix;
 } listings[] = {
 	{"csv", ".csv"},
+	{"html", ".html"},
 	{"json", ".json"},
 	{"quickfix", ".qf"},
 };
@@ -794,7 +797,10 @@ const struct option_row option_rows[] = {
 	 .help = "start sampling this much later", "seconds from 0 to 10000000",
 	 MEMBER(sampling.delay_s), .max = MAX_SECONDS},
 	{"output", 'o', "FILE", ON_SAMPLING, parse_output,
-	 .help = "where to write the profile (default lineburn.pb.gz)", "a file name"},
+	 .help = "where to write the profile (default lineburn.pb.gz); NAME.html: a "
+		 "page, "
+		 "and NAME.pb.gz",
+	 "a file name"},
 	{"tid", 0, NULL, ON_SAMPLING, parse_flag, .help = "tell threads apart",
 	 MEMBER(sampling.keep_tid)},
 	{"uprobe", 0, NULL, ON_SAMPLING, parse_value,
@@ -838,7 +844,8 @@ const struct option_row option_rows[] = {
 	 "samples, maps or frames", MEMBER(sampling.dump), .words = dump_words,
 	 .min = DUMP_SAMPLES, .max = DUMP_FRAMES},
 	{"format", 0, "NAME", ON_VIEW, parse_format,
-	 .help = "how to print: text (default), json, csv, or quickfix (annotate), see "
+	 .help = "how to print: text (default), json, csv; annotate: quickfix, html, "
+		 "too; see "
 		 "docs/formats.md",
 	 .word = format_word},
 	{"format", 'f', "NAME", ON_EXPORT, parse_export_format,
@@ -847,6 +854,11 @@ const struct option_row option_rows[] = {
 	 .word = export_word},
 	{"output", 'o', "FILE", ON_EXPORT, parse_export_output,
 	 .help = "where to write the export (default: stdout)", "a file name"},
+	{"output", 'o', "FILE", ON_HTML, parse_export_output,
+	 .help = "where to write the page (default lineburn.html)", "a file name"},
+	{"open", 0, NULL, ON_SAMPLING | ON_HTML, parse_flag,
+	 .help = "open the page in a browser, as the user who called sudo",
+	 MEMBER(open_page)},
 	{"labels", 0, "NAMES", ON_EXPORT, parse_labels,
 	 .help = "labels of samples to keep, as pid,tid (default: by format); none: no "
 		 "label",
@@ -898,11 +910,11 @@ const struct option_row option_rows[] = {
 	{"skip-compile", 0, NULL, ON_ATTRIBUTED, parse_flag,
 	 .help = "leave out what a Python program spends on imports and Numba's compiler",
 	 MEMBER(viewing.skip_compile)},
-	{"source-path", 0, "OLD=NEW", ON_LISTING, parse_source_path,
+	{"source-path", 0, "OLD=NEW", ON_CHARGED, parse_source_path,
 	 .help = "look for sources below NEW where the debug info says OLD; may be "
 		 "repeated",
 	 "OLD=NEW, two path prefixes"},
-	{"sources", 0, NULL, ON_VIEW, parse_flag,
+	{"sources", 0, NULL, ON_VIEW | ON_HTML, parse_flag,
 	 .help = "open the sources and binaries that a profile names, even if the "
 		 "profile is not yours",
 	 MEMBER(viewing.open_sources)},
@@ -976,10 +988,10 @@ const struct option_row option_rows[] = {
 	{"hide", 0, "REGEX", ON_FILTERED, parse_frame_filter,
 	 .help = "take such frames out of the stacks: their self becomes their callers'",
 	 "a regular expression", .kind = FRAME_HIDE},
-	{"types", 0, NULL, ON_VIEW | ON_DIFF, parse_flag,
+	{"types", 0, NULL, ON_VIEW | ON_DIFF | ON_HTML, parse_flag,
 	 .help = "tell specialisations of a function apart, by their types",
 	 MEMBER(viewing.show_types)},
-	{"color", 0, "WHEN", ON_ATTRIBUTED, parse_word,
+	{"color", 0, "WHEN", ON_LISTING | ON_DIFF, parse_word,
 	 .help = "use colours: auto (default: on a terminal), always or never",
 	 "auto, always or never", MEMBER(viewing.colour), .words = colour_words,
 	 .max = COLOUR_NEVER},
@@ -1010,6 +1022,8 @@ const struct command_row command_rows[] = {
 	 "compare recordings: what changed, line by line, beyond chance", TAKES_PROFILES},
 	{COMMAND_EXPORT, "export", "export [-f FORMAT] [-o OUTPUT] [OPTIONS] [FILE|-]",
 	 "write a recording for other tools", TAKES_PROFILES},
+	{COMMAND_HTML, "html", "html [-o OUTPUT] [OPTIONS] [FILE|-]",
+	 "write a recording as a page for a browser", TAKES_PROFILES},
 	{COMMAND_DOCTOR, "doctor", "doctor [OPTIONS]",
 	 "check what works on this system, what does not, and the remedy", TAKES_NOTHING},
 	{COMMAND_PYTHON_HOOK, "python-hook",
@@ -1175,6 +1189,28 @@ static int take_shell(int argc, char **argv, enum shell *ret, struct error *err)
 		     argv[optind]);
 }
 
+/* "-o x.html": the profile, of which the page is made, is beside it in x.pb.gz. */
+static int take_page(struct options *o, struct error *err)
+{
+	static const char suffix[] = ".html";
+	const char *output = o->sampling.output;
+
+	if (!match_ends(output, suffix) || !strcmp(output, suffix))
+		return o->open_page ? usage(err, "--open goes with -o NAME.html") : 0;
+	if (o->sampling.window_s > 0)
+		return usage(err,
+			     "--window writes profiles: give -o NAME.pb.gz, and make "
+			     "pages of them with lineburn html");
+	if (asprintf(&o->page_profile, "%.*s.pb.gz",
+		     (int)(strlen(output) - strlen(suffix)), output) < 0) {
+		o->page_profile = NULL;
+		return error_set(err, -ENOMEM, "out of memory");
+	}
+	o->page = output;
+	o->sampling.output = o->page_profile;
+	return 0;
+}
+
 /* Checks the remaining arguments and combinations of options. */
 static int check(int argc, char **argv, struct options *o, struct error *err)
 {
@@ -1184,10 +1220,11 @@ static int check(int argc, char **argv, struct options *o, struct error *err)
 			return usage(err,
 				     "run needs a command: lineburn run -- CMD [ARG...]");
 		o->sampling.argv = argv + optind;
-		return check_source(&o->sampling, err);
+		return take_page(o, err) ? -EINVAL : check_source(&o->sampling, err);
 	case COMMAND_RECORD:
 		if (check_target(&o->sampling.target, err) ||
-		    check_window(&o->sampling, err) || check_source(&o->sampling, err))
+		    check_window(&o->sampling, err) || check_source(&o->sampling, err) ||
+		    take_page(o, err))
 			return -EINVAL;
 		break;
 	case COMMAND_ANNOTATE:
@@ -1207,6 +1244,12 @@ static int check(int argc, char **argv, struct options *o, struct error *err)
 		take_view_arguments(argc, argv, &o->viewing);
 		if (check_export(o, err))
 			return -EINVAL;
+		break;
+	case COMMAND_HTML:
+		take_view_arguments(argc, argv, &o->viewing);
+		set_listing(o, "html");
+		if (o->open_page && !strcmp(o->exporting.output, "-"))
+			return usage(err, "--open needs a file to open: give -o FILE");
 		break;
 	case COMMAND_PYTHON_HOOK:
 		if (!o->python_hook_action)
@@ -1265,6 +1308,8 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *err)
 	ret->command = command->command;
 	ret->sampling.target.is_command = command->command == COMMAND_RUN;
 	ret->viewing.is_report = command->command == COMMAND_REPORT;
+	if (command->command == COMMAND_HTML)
+		ret->exporting.output = DEFAULT_PAGE;
 	rc = parse_rows(argc - 1, argv + 1, command, ret, err);
 	if (rc || ret->command == COMMAND_HELP)
 		return rc;
@@ -1283,6 +1328,7 @@ void options_deinit(struct options *o)
 	free(o->exporting.labels);
 	free(o->exporting.labels_text);
 	comparing_deinit(&o->comparing);
+	free(o->page_profile);
 	free(o->sampling.target.pids);
 	free(o->sampling.target.values);
 }

@@ -21,6 +21,7 @@
 
 #define DEFAULT_FREQ_HZ    99
 #define DEFAULT_OUTPUT     "lineburn.pb.gz"
+#define DEFAULT_PAGE       "lineburn.html"
 #define DEFAULT_UNWIND_MIB 64
 
 enum command {
@@ -31,6 +32,7 @@ enum command {
 	COMMAND_REPORT,
 	COMMAND_DIFF,
 	COMMAND_EXPORT,
+	COMMAND_HTML,
 	COMMAND_DOCTOR,
 	COMMAND_PYTHON_HOOK,
 	COMMAND_COMPLETION,
@@ -79,6 +81,9 @@ struct options {
 	struct viewing viewing;
 	struct exporting exporting;
 	struct comparing comparing; /* diff; viewing has its format and filters */
+	const char *page; /* run, record: where to write a page, too; NULL: no page */
+	char *page_profile; /* heap: name of the profile beside the page */
+	bool open_page; /* in a browser */
 
 	/* python-hook */
 	enum python_hook_action python_hook_action;

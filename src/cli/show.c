@@ -64,12 +64,12 @@ static void say_withheld(const struct attribution *a, size_t nr)
 			    nr, nr == 1 ? "" : "s", nr == 1 ? "was" : "were");
 }
 
-static int add_machine_code(const struct viewing *v, const struct profile *p,
-			    bool is_strangers, struct machine_code **ret,
-			    size_t *ret_nr_withheld, struct error *err)
+static int add_machine_code(const char *what, const struct profile *p, bool is_strangers,
+			    struct machine_code **ret, size_t *ret_nr_withheld,
+			    struct error *err)
 {
 	_cleanup_(machine_code_freep) struct machine_code *m = NULL;
-	int rc = machine_code_new(p, v->asm_what, &m, err);
+	int rc = machine_code_new(p, what, &m, err);
 
 	if (rc)
 		return rc;
@@ -181,7 +181,11 @@ int show_profile(const struct viewing *v, struct profile *p, const char *file_na
 	if (rc)
 		return error_set(err, rc, "out of memory");
 	if (v->show_asm)
-		rc = add_machine_code(v, p, is_strangers, &m, &nr_withheld, err);
+		rc = add_machine_code(v->asm_what, p, is_strangers, &m, &nr_withheld,
+				      err);
+	else if (format->needs & RENDER_HOT_CODE && p->extra.nr_codes)
+		rc = add_machine_code(machine_code_of_all, p, is_strangers, &m,
+				      &nr_withheld, err);
 	if (rc)
 		return rc;
 	/* After choosing the code: a function is requested without its types. */

@@ -128,7 +128,7 @@ static void set_environ(char **env)
  * Runs only in the child, so nothing is freed. Group look-up modules (nsswitch.conf(5))
  * run as root, so the user's environment is set after calling them and dropping root.
  */
-static int become(const struct launch_user *user)
+int launch_become(const struct launch_user *user)
 {
 	char **env = read_environ();
 
@@ -165,7 +165,7 @@ _Noreturn static void child(char **argv, const struct launch_user *user, bool py
 {
 	char byte;
 	ssize_t n;
-	int rc = user->is_other ? become(user) : 0;
+	int rc = user->is_other ? launch_become(user) : 0;
 
 	/* With the user's id and PATH, so that exec finds the same file. */
 	if (!rc)

@@ -22,6 +22,11 @@ struct launch_user {
 
 /** Reads SUDO_UID and SUDO_GID if we are root, else uses our own ids. */
 void launch_user_find(struct launch_user *ret);
+/**
+ * Gives this process, a child that will execute a program, the user's ids, groups and
+ * environment from before sudo. Return: 0 or -errno.
+ */
+int launch_become(const struct launch_user *user);
 
 struct launch {
 	pid_t pid;

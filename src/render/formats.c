@@ -13,6 +13,8 @@ const struct render_format render_formats[] = {
 	{"annotate", "json", ANNOTATE_NEEDS | RENDER_PROCESSES, render_annotate_json},
 	{"annotate", "csv", 0, render_annotate_csv},
 	{"annotate", "quickfix", 0, render_annotate_quickfix},
+	{"annotate", "html", RENDER_SOURCE | RENDER_PHASES | RENDER_HOT_CODE,
+	 render_annotate_html},
 	{"report", "text", REPORT_NEEDS, render_report},
 	{"report", "json", REPORT_NEEDS, render_report_json},
 	{"report", "csv", 0, render_report_csv},

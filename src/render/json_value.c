@@ -29,6 +29,17 @@ json_t *json_text(const char *s)
 	return buf ? json_string(escape_utf8_buf(buf, size, s)) : NULL;
 }
 
+json_t *json_visible(const char *s, size_t max)
+{
+	size_t size = 4 * strlen(s) + 1; /* "\xNN" */
+	_cleanup_free_ char *buf = NULL;
+
+	if (size > max + 1)
+		size = max + 1;
+	buf = malloc(size);
+	return buf ? json_string(escape_terminal_buf(buf, size, s)) : NULL;
+}
+
 json_t *json_count(uint64_t n)
 {
 	return json_integer(n > INT64_MAX ? INT64_MAX : (json_int_t)n);

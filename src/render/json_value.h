@@ -24,6 +24,11 @@ void json_add(struct json_builder *b, json_t *array, json_t *value);
 
 /** Converts a name of any bytes: bad UTF-8 becomes U+FFFD. NULL: out of memory. */
 json_t *json_text(const char *s);
+/**
+ * The same for a reader: control characters and the like become visible escapes
+ * (base/escape.h). Cut at @max bytes.
+ */
+json_t *json_visible(const char *s, size_t max);
 /** Caps the count at 2^63 - 1, the limit of most JSON readers. */
 json_t *json_count(uint64_t n);
 /** null for NULL or ""; null for 0. */

@@ -39,7 +39,10 @@ struct render_input {
 	/* Filters that were applied; NULL: none */
 	const struct filtered *filtered;
 	const struct phases *phases; /* of the profile; NULL: not computed */
-	/* annotate --asm: shown instead of the source listing; else NULL */
+	/*
+	 * annotate --asm: shown instead of the source listing; in a page the code of the
+	 * hottest functions; else NULL
+	 */
 	const struct machine_code *machine_code;
 	/* report --callers, --callees: shown instead of the functions; else NULL */
 	const struct call_tree *call_tree;
@@ -64,6 +67,9 @@ int render_annotate_csv(const struct render_input *in, const struct render_optio
 /* Notes of a compiler, the hottest line first: for the error lists of editors. */
 int render_annotate_quickfix(const struct render_input *in,
 			     const struct render_options *opts, FILE *out);
+/* A page for a browser, in one file. */
+int render_annotate_html(const struct render_input *in, const struct render_options *opts,
+			 FILE *out);
 int render_report(const struct render_input *in, const struct render_options *opts,
 		  FILE *out);
 int render_report_json(const struct render_input *in, const struct render_options *opts,
@@ -88,6 +94,7 @@ enum render_need {
 	RENDER_GROUPS = 1 << 3, /* render_input.groups; same */
 	RENDER_PHASES = 1 << 4, /* render_input.phases */
 	RENDER_PROCESSES = 1 << 5, /* render_input.processes */
+	RENDER_HOT_CODE = 1 << 6, /* render_input.machine_code, of all functions */
 };
 
 /* One row per format, with everything that the command line needs. */

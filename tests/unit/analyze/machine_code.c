@@ -151,6 +151,7 @@ static void what_is_chosen(void **state)
 	(void)state;
 	scene_init(&s);
 	expect(&s, NULL, "0 3"); /* 55 + 6 in app.work are more than dither's 50 */
+	expect(&s, machine_code_of_all, "0 4 5 3 2"); /* none without samples */
 	expect(&s, "app.work", "0 3");
 	expect(&s, "work", "0 3"); /* the last part of a name has precedence */
 	expect(&s, "app.work_hard", "1");

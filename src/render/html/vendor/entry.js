@@ -1,0 +1,2 @@
+export { default as flamegraph } from "d3-flame-graph";
+export { select } from "d3-selection";

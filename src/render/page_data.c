@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "render/page_data.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/escape.h"
+#include "base/path.h"
+#include "render/figure.h"
+#include "render/json_value.h"
+#include "render/listing.h"
+#include "render/page_code.h"
+#include "render/page_labels.h"
+#include "render/page_stacks.h"
+
+#define MAX_NAME_BYTES  1024 /* of a function's name; longer ones are cut */
+#define MAX_CONTEXT     15 /* lines of text around one with samples */
+#define WHOLE_BYTES     (24u << 10) /* files up to this size are whole */
+#define MIN_NODE_BYTES  5 /* "1,99," */
+#define MEAN_NODE_BYTES 9 /* with its part of a sample */
+
+/* ---- values ---- */
+
+static void add_number(struct json_builder *b, json_t *array, int64_t n)
+{
+	json_add(b, array, json_integer(n));
+}
+
+/* A weight beyond what a page can count exactly is rounded there. */
+static void add_weight(struct json_builder *b, json_t *array, const struct attribution *a,
+		       struct weight w)
+{
+	json_add(b, array, json_count(w.samples));
+	if (a->all.cpu_ns)
+		json_add(b, array, json_count(w.cpu_ns));
+}
+
+/* Texts by address, each once. */
+struct page_texts {
+	struct tally index;
+	json_t *values;
+};
+
+static json_t *text_number(struct json_builder *b, struct page_texts *t, const char *s)
+{
+	size_t nr = t->index.nr;
+	uint32_t number = tally_number(&t->index, tally_key(s), 0);
+
+	if (number == PROFILE_NONE)
+		return NULL;
+	if (t->index.nr > nr)
+		json_add(b, t->values, json_visible(s, MAX_NAME_BYTES));
+	return json_integer(number);
+}
+
+/* Serializes @root, and frees it. NULL: out of memory. */
+static char *print_for_script(struct json_builder *b, json_t *root)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	_cleanup_free_ char *json =
+		b->failed ? NULL : json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII);
+
+	json_decref(root);
+	/* "<" occurs within strings only; "</script" and "<!--" must not be there. */
+	for (const char *s = json; out && s && *s; s++)
+		if (*s == '<')
+			fputs("\\u003c", out);
+		else
+			fputc(*s, out);
+	if (!out || fclose(out) || !json) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+/* ---- texts that the listings have, too ---- */
+
+typedef void (*print_fn)(const struct listing *l);
+
+static void print_legend(const struct listing *l)
+{
+	legend_of_lines(l, true);
+}
+
+/* Runs @print, and returns its lines as an array. */
+static json_t *printed_lines(struct json_builder *b, const struct render_input *in,
+			     print_fn print)
+{
+	static const struct render_options plain = {.utf8 = true};
+	struct listing l = {.in = in, .opts = &plain, .shows_kernel = true};
+	_cleanup_free_ char *text = NULL;
+	size_t len = 0;
+	json_t *lines = json_array();
+	char *rest, *line;
+
+	l.out = open_memstream(&text, &len);
+	if (!l.out) {
+		b->failed = true;
+		return lines;
+	}
+	print(&l);
+	if (fclose(l.out))
+		b->failed = true;
+	for (rest = text; rest && (line = strsep(&rest, "\n"));)
+		if (*line)
+			json_add(b, lines, json_text(line));
+	return lines;
+}
+
+void page_title(const struct render_input *in, char *buf, size_t size)
+{
+	const struct profile_extra *extra = &in->profile->extra;
+
+	*buf = '\0';
+	for (const char **arg = extra->command; arg && *arg; arg++)
+		text_append(buf, size, "%s%s", arg == extra->command ? "" : " ",
+			    arg == extra->command ? path_basename(*arg) : *arg);
+	if (!*buf && extra->target)
+		text_append(buf, size, "%s", extra->target);
+	if (!*buf && in->file_name)
+		text_append(buf, size, "%s", path_basename(in->file_name));
+}
+
+/* ---- sources ---- */
+
+struct source_lines {
+	const struct attribution_file *file;
+	uint8_t *is_wanted; /* by line number - 1; heap */
+	size_t bytes; /* of all wanted lines */
+};
+
+static const char *text_at(const struct attribution_source *s, size_t index)
+{
+	return index < s->nr_lines ? s->lines[index] : NULL;
+}
+
+static void want(struct source_lines *w, uint64_t number)
+{
+	const char *text = number ? text_at(&w->file->source, number - 1) : NULL;
+
+	if (!text || w->is_wanted[number - 1])
+		return;
+	w->is_wanted[number - 1] = true;
+	w->bytes += strlen(text) + 2;
+}
+
+/* Wants the lines around those with samples, and the declarations of their functions. */
+static void want_hot_lines(struct source_lines *w, uint64_t context)
+{
+	const struct attribution_file *f = w->file;
+
+	for (size_t i = 0; i < f->nr_lines; i++) {
+		uint64_t line = f->lines[i].line;
+
+		if (f->lines[i].no_code)
+			continue;
+		for (uint64_t n = line > context ? line - context : 1;
+		     n <= line + context; n++)
+			want(w, n);
+		want(w, f->lines[i].function_line);
+	}
+}
+
+static size_t source_bytes(const struct attribution_source *s)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < s->nr_lines && bytes <= WHOLE_BYTES; i++)
+		bytes += s->lines[i] ? strlen(s->lines[i]) + 1 : 0;
+	return bytes;
+}
+
+/* Returns an array of [first line, text of this and the next lines]. */
+static json_t *runs_value(struct json_builder *b, const struct source_lines *w)
+{
+	const struct attribution_source *s = &w->file->source;
+	json_t *runs = json_array();
+
+	for (size_t i = 0; i < s->nr_lines; i++) {
+		json_t *run;
+
+		if (!w->is_wanted[i])
+			continue;
+		run = json_array();
+		add_number(b, run, (int64_t)i + 1);
+		for (; i < s->nr_lines && w->is_wanted[i]; i++)
+			json_add(b, run, json_visible(s->lines[i], MAX_NAME_BYTES));
+		json_add(b, runs, run);
+	}
+	return runs;
+}
+
+/* The lines without machine code, each as the distance from the one before. */
+static json_t *bare_value(struct json_builder *b, const struct attribution_file *f)
+{
+	json_t *bare = json_array();
+	int64_t last = 0;
+
+	for (size_t i = 0; i < f->nr_lines; i++) {
+		if (!f->lines[i].no_code)
+			continue;
+		add_number(b, bare, (int64_t)f->lines[i].line - last);
+		last = f->lines[i].line;
+	}
+	return bare;
+}
+
+/* @left  bytes of source text that still fit; updated */
+static json_t *file_value(struct json_builder *b, const struct attribution_file *f,
+			  size_t *left)
+{
+	_cleanup_free_ uint8_t *is_wanted = calloc(f->source.nr_lines + 1, 1);
+	struct source_lines w = {.file = f, .is_wanted = is_wanted};
+	json_t *value = json_object();
+	bool is_left_out = false;
+
+	if (!is_wanted) {
+		b->failed = true;
+		return value;
+	}
+	if (source_bytes(&f->source) <= WHOLE_BYTES)
+		for (size_t n = 1; n <= f->source.nr_lines; n++)
+			want(&w, n);
+	else
+		want_hot_lines(&w, MAX_CONTEXT);
+	if (w.bytes > *left) {
+		memset(is_wanted, 0, f->source.nr_lines);
+		w.bytes = 0;
+		want_hot_lines(&w, 1);
+	}
+	is_left_out = w.bytes > *left;
+	*left -= is_left_out ? 0 : w.bytes;
+	json_set(b, value, "language", json_text(f->language));
+	json_set(b, value, "note", json_visible(f->source.note, MAX_NAME_BYTES));
+	json_set(b, value, "leftOut", json_boolean(is_left_out));
+	json_set(b, value, "runs", is_left_out ? json_array() : runs_value(b, &w));
+	json_set(b, value, "bare", is_left_out ? json_array() : bare_value(b, f));
+	return value;
+}
+
+static json_t *files_value(struct json_builder *b, const struct attribution *a)
+{
+	json_t *files = json_array();
+	size_t left = PAGE_MAX_SOURCE_BYTES;
+
+	for (size_t i = 0; i < a->nr_files; i++)
+		json_add(b, files, file_value(b, &a->files[i], &left));
+	return files;
+}
+
+static char *print_facts(const struct render_input *in)
+{
+	struct json_builder b = {0};
+	const struct attribution *a = in->attribution;
+	json_t *root = json_object(), *all = json_array();
+	char title[1024];
+
+	page_title(in, title, sizeof(title));
+	add_weight(&b, all, a, a->all);
+	json_set(&b, root, "title", json_visible(title, MAX_NAME_BYTES));
+	json_set(&b, root, "host", json_text_or_null(in->profile->extra.host));
+	json_set(&b, root, "startMs", json_integer(in->profile->time_nanos / 1000000));
+	json_set(&b, root, "all", all);
+	json_set(&b, root, "hasCpu", json_boolean(a->all.cpu_ns));
+	json_set(&b, root, "countsSamples", json_boolean(counts_samples(a)));
+	json_set(&b, root, "unit", json_visible(counted_name(a), MAX_NAME_BYTES));
+	json_set(&b, root, "head", printed_lines(&b, in, render_head));
+	json_set(&b, root, "legend", printed_lines(&b, in, print_legend));
+	json_set(&b, root, "misses", printed_lines(&b, in, render_misses));
+	json_set(&b, root, "files", files_value(&b, a));
+	json_set(&b, root, "code", page_code_value(&b, in));
+	return print_for_script(&b, root);
+}
+
+/* ---- stacks ---- */
+
+static json_t *functions_value(struct json_builder *b, const struct page_stacks *s,
+			       struct page_texts *texts)
+{
+	json_t *values = json_array();
+
+	for (size_t i = 0; i < s->nr_functions; i++) {
+		const struct page_function *f = &s->functions[i];
+
+		json_add(b, values, text_number(b, texts, f->name));
+		json_add(b, values, text_number(b, texts, f->object));
+		add_number(b, values, f->file == PROFILE_NONE ? -1 : (int64_t)f->file);
+		add_number(b, values, f->start_line);
+		add_number(b, values,
+			   (int64_t)f->kind | f->is_library << 3 | f->is_passive << 4 |
+				   f->is_start << 5);
+	}
+	return values;
+}
+
+static json_t *frames_value(struct json_builder *b, const struct page_stacks *s)
+{
+	json_t *values = json_array();
+
+	for (size_t i = 0; i < s->nr_frames; i++) {
+		add_number(b, values,
+			   (int64_t)s->frames[i].function * 2 + s->frames[i].is_inlined);
+		add_number(b, values, s->frames[i].line);
+	}
+	return values;
+}
+
+/* Parents as a distance, which is mostly 1; 0: none. */
+static json_t *nodes_value(struct json_builder *b, const struct page_stacks *s)
+{
+	json_t *values = json_array();
+
+	for (size_t i = 0; i < s->nr_nodes; i++) {
+		uint32_t parent = s->nodes[i].parent;
+
+		add_number(b, values,
+			   parent == PROFILE_NONE ? 0 : (int64_t)i - (int64_t)parent);
+		add_number(b, values, s->nodes[i].frame);
+	}
+	return values;
+}
+
+/* How many levels the charged frame is above the innermost one; -1: there is none. */
+static int64_t levels_up(const struct page_stacks *s, const struct page_sample *sample)
+{
+	uint32_t node = sample->node;
+	int64_t up = 0;
+
+	if (sample->charged == PROFILE_NONE)
+		return -1;
+	for (; node != sample->charged && s->nodes[node].parent != PROFILE_NONE; up++)
+		node = s->nodes[node].parent;
+	return up;
+}
+
+/* Nodes as a distance from the node of the sample before. */
+static json_t *samples_value(struct json_builder *b, const struct attribution *a,
+			     const struct page_stacks *s)
+{
+	json_t *values = json_array();
+	int64_t last = 0;
+
+	for (size_t i = 0; i < s->nr_samples; i++) {
+		const struct page_sample *sample = &s->samples[i];
+
+		add_number(b, values, (int64_t)sample->node - last);
+		add_number(b, values, levels_up(s, sample));
+		add_number(b, values, sample->labels);
+		add_weight(b, values, a, sample->weight);
+		last = sample->node;
+	}
+	return values;
+}
+
+/* Returns the texts of one label, and its number in them for each set. */
+static json_t *label_value(struct json_builder *b, const struct page_labels *labels,
+			   enum page_label label)
+{
+	struct page_texts texts = {.values = json_array()};
+	json_t *value = json_object(), *of_set = json_array();
+
+	for (size_t i = 0; i < labels->nr_sets; i++)
+		json_add(b, of_set, text_number(b, &texts, labels->sets[i].text[label]));
+	json_set(b, value, "name", json_string(page_label_names[label]));
+	json_set(b, value, "values", texts.values);
+	json_set(b, value, "ofSet", of_set);
+	tally_deinit(&texts.index);
+	return value;
+}
+
+/* "The rarest stacks, 2.1 % of the profile, have ..." */
+static json_t *cut_value(const struct attribution *a, struct weight cut,
+			 enum page_detail detail)
+{
+	static const char *const missing[] = {
+		[PAGE_ALL_LABELS] = "",
+		[PAGE_NO_PROCESSES] = "There are too many processes and threads to tell "
+				      "them apart on a page. ",
+		[PAGE_NO_LABELS] =
+			"There are too many programs, processes and threads to "
+			"tell them apart on a page. ",
+	};
+	char text[512] = "";
+
+	text_append(text, sizeof(text), "%s", missing[detail]);
+	if (!weight_is_zero(&cut))
+		text_append(text, sizeof(text),
+			    "The rarest stacks, %s %% of the profile, have only their "
+			    "charged line here, since a page holds %u KB of data: self "
+			    "is exact, total of callers is too low by that share. A page "
+			    "of one container or program has more: lineburn html --comm "
+			    "NAME.",
+			    figure_percent(share_of(a, &cut)).text, PAGE_MAX_BYTES >> 10);
+	return json_string(text);
+}
+
+static char *print_stacks(const struct attribution *a, const struct page_stacks *s,
+			  const struct page_labels *l, enum page_detail detail)
+{
+	struct json_builder b = {0};
+	struct page_texts texts = {.values = json_array()};
+	json_t *root = json_object(), *labels = json_array(), *paths = json_array();
+
+	for (size_t i = 0; i < s->nr_paths; i++)
+		json_add(&b, paths, json_visible(s->paths[i], MAX_NAME_BYTES));
+	for (int i = 0; i < NR_PAGE_LABELS; i++)
+		json_add(&b, labels, label_value(&b, l, (enum page_label)i));
+	json_set(&b, root, "paths", paths);
+	json_set(&b, root, "functions", functions_value(&b, s, &texts));
+	json_set(&b, root, "texts", texts.values);
+	json_set(&b, root, "frames", frames_value(&b, s));
+	json_set(&b, root, "nodes", nodes_value(&b, s));
+	json_set(&b, root, "samples", samples_value(&b, a, s));
+	json_set(&b, root, "labels", labels);
+	json_set(&b, root, "cut", cut_value(a, s->cut, detail));
+	tally_deinit(&texts.index);
+	return print_for_script(&b, root);
+}
+
+/* Prints the stacks again, in @ret. Return: 0 or -ENOMEM. */
+static int print_stacks_with(const struct render_input *in, enum page_detail detail,
+			     size_t max_nodes, char **ret)
+{
+	_cleanup_(page_labels_freep) struct page_labels *labels = NULL;
+	_cleanup_(page_stacks_freep) struct page_stacks *s = NULL;
+	struct page_stacks_options options = {.max_nodes = max_nodes};
+	int r = page_labels_new(in->profile, detail, &labels);
+
+	if (r)
+		return r;
+	options.labels = labels->set_of;
+	r = page_stacks_new(in->profile, in->attribution, &options, &s);
+	if (r)
+		return r;
+	free(*ret);
+	*ret = print_stacks(in->attribution, s, labels, detail);
+	return *ret ? 0 : -ENOMEM;
+}
+
+/*
+ * Prints the stacks in at most @max bytes. If they do not fit, first without callers, to
+ * see how much the labels leave for these; then with as many as fit.
+ */
+static int print_fitting_stacks(const struct render_input *in, size_t max, char **ret)
+{
+	enum page_detail detail = PAGE_ALL_LABELS;
+	int r = print_stacks_with(in, detail, max / MIN_NODE_BYTES, ret);
+	size_t max_nodes;
+
+	if (r || strlen(*ret) <= max)
+		return r;
+	r = print_stacks_with(in, detail, 0, ret);
+	while (!r && strlen(*ret) > max / 4 * 3 && detail < PAGE_NO_LABELS)
+		r = print_stacks_with(in, ++detail, 0, ret);
+	if (r || strlen(*ret) >= max)
+		return r;
+	max_nodes = (max - strlen(*ret)) / MEAN_NODE_BYTES;
+	do
+		r = print_stacks_with(in, detail, max_nodes, ret);
+	while (!r && strlen(*ret) > max && (max_nodes = max_nodes / 5 * 4));
+	return r;
+}
+
+int page_data_new(const struct render_input *in, struct page_data *ret)
+{
+	struct page_data d = {.facts = print_facts(in)};
+	size_t len = d.facts ? strlen(d.facts) : 0;
+	int r = d.facts ? 0 : -ENOMEM;
+
+	if (!r)
+		r = print_fitting_stacks(
+			in, len < PAGE_MAX_BYTES ? PAGE_MAX_BYTES - len : 0, &d.stacks);
+	if (r) {
+		page_data_deinit(&d);
+		return r;
+	}
+	*ret = d;
+	return 0;
+}
+
+void page_data_deinit(struct page_data *d)
+{
+	free(d->facts);
+	free(d->stacks);
+}

@@ -1,0 +1,3 @@
+#!/bin/sh
+# The help of html: every option on its own line.
+lineburn html --help

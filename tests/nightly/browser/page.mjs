@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Opens pages of lineburn html in chromium, from the disk.
+ * usage: node page.mjs CHECK PAGE [ARGUMENT...]
+ *   harmless PAGE               names and sources of the page run nothing and load nothing
+ *   figures PAGE JSON [HASH]    each line's self and total are those of annotate --json
+ *   opens PAGE                  how long it takes, in CPU time of the page
+ *   uses PAGE                   search, tables, lines, callers, filters, zoom, address, keys, print
+ *   accessible PAGE             axe-core's rules, light and dark
+ *   shots PAGE FOLDER           screenshots for README.md
+ * The last line is the result; the exit status tells whether all is right. The modules are in the
+ * folder BROWSER_MODULES.
+ */
+import { createRequire } from "node:module";
+import { mkdirSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const modules = createRequire(resolve(process.env.BROWSER_MODULES, "package.json"));
+const { chromium } = modules("playwright-core");
+const [check, file, ...rest] = process.argv.slice(2);
+const address = pathToFileURL(resolve(file)).href;
+const troubles = [];
+
+function fail(text) {
+	console.log(text);
+	process.exit(1);
+}
+
+function same(what, found, expected) {
+	if (JSON.stringify(found) !== JSON.stringify(expected))
+		throw new Error(`${what}: ${JSON.stringify(found)}, not ${JSON.stringify(expected)}`);
+}
+
+function holds(what, truth) {
+	if (!truth)
+		throw new Error(`it does not hold: ${what}`);
+}
+
+/* A page that notes everything it must not do. */
+async function open(browser, options = {}, hash = "") {
+	const context = await browser.newContext({ viewport: { width: 1400, height: 1000 }, ...options });
+	const page = await context.newPage();
+	page.on("console", (m) => troubles.push(`console: ${m.text()}`));
+	page.on("pageerror", (e) => troubles.push(`error: ${e.message}`));
+	page.on("dialog", (d) => { troubles.push(`dialog: ${d.message()}`); d.dismiss(); });
+	page.on("request", (r) => { if (r.url().split("#")[0] !== address) troubles.push(`request: ${r.url()}`); });
+	page.on("popup", () => troubles.push("popup"));
+	await page.goto(address + hash);
+	await page.waitForSelector("html[data-ready]", { timeout: 60000 });
+	return page;
+}
+
+const rows = (page) => page.$$eval("#hot tbody tr", (all) => all.map((tr) => [...tr.cells].map((td) => td.textContent)));
+const text = (page, selector) => page.textContent(selector);
+const hash = (page) => page.evaluate(() => decodeURIComponent(location.hash));
+
+/* ---- checks ---- */
+
+async function harmless(browser) {
+	const page = await open(browser);
+	const counts = () => page.evaluate(() => ({
+		scripts: document.scripts.length,
+		loaders: document.querySelectorAll("img,iframe,object,embed,link,base,audio,video,form[action]").length,
+		handlers: [...document.querySelectorAll("*")].filter((e) => [...e.attributes].some((a) => a.name.startsWith("on"))).length,
+		links: [...document.links].filter((a) => !a.getAttribute("href").startsWith("#")).length,
+	}));
+	const before = await counts();
+	same("elements", before, { scripts: 4, loaders: 0, handlers: 0, links: 0 });
+	for (const id of ["tab-functions", "flame-lines", "flame-leaves", "tab-lines", "flame-functions", "flame-callers"]) {
+		await page.click(`#${id}`);
+		for (const g of (await page.$$("#chart g.frame")).slice(0, 8))
+			await g.hover({ force: true });
+	}
+	const lines = await page.$$eval("#hot tbody a", (all) => all.map((a) => a.getAttribute("href")));
+	for (const href of lines.slice(0, 20))
+		await page.evaluate((h) => { location.hash = h; }, href);
+	for (const button of await page.$$eval("#selected .actions button", (all) => all.length ? ["0"] : []))
+		await page.click(`#selected .actions button >> nth=${button}`);
+	for (const evil of ["<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "javascript:alert(1)"]) {
+		await page.fill("#search", evil);
+		await page.waitForTimeout(200);
+		for (const name of ["line", "beneath", "file", "zoom", "q", "thread"])
+			await page.evaluate(([n, e]) => { location.hash = `${n}=${encodeURIComponent(e)}`; }, [name, evil]);
+	}
+	const showAll = () => page.evaluate(() => { location.hash = ""; });
+	await showAll();
+	for (const select of await page.$$("#filters select"))
+		for (const option of await select.$$eval("option", (all) => all.map((o) => o.value))) {
+			await select.selectOption(option);
+			await showAll();
+		}
+	same("elements at the end", await counts(), before);
+	holds("no name ran", !(await page.evaluate(() => window.ran)));
+	same("what the page tried", troubles.splice(0), []);
+	/* The policy itself: a name that became an element could still do nothing. */
+	const tried = await page.evaluate(() => {
+		const attempts = [
+			() => { document.body.append(Object.assign(document.createElement("script"), { textContent: "window.ran = 1" })); },
+			() => { document.body.insertAdjacentHTML("beforeend", "<img src=x onerror='window.ran = 1'>"); },
+			() => { document.body.append(Object.assign(document.createElement("img"), { src: "data:image/gif;base64,R0lGODlhAQABAAAAACw=", onload: () => { window.ran = 2; } })); },
+			() => { setTimeout("window.ran = 3"); },
+		];
+		let refused = 0;
+		for (const attempt of attempts)
+			try {
+				attempt();
+			} catch {
+				refused++;
+			}
+		return new Promise((done) => setTimeout(() => done([refused, window.ran || 0]), 300));
+	});
+	same("refused at once, and what ran", tried, [3, 0]);
+	troubles.splice(0);
+	return "no dialog, no request, no error";
+}
+
+function percent(share) {
+	return share ? share < 0.0005 ? "<0.1" : (100 * share).toFixed(1) : "";
+}
+
+/* The interval is rounded apart. */
+const figure = (cell) => cell.replace(/\s*\u00b1.*/, "");
+
+async function figures(browser) {
+	const profile = JSON.parse(readFileSync(rest[0], "utf8"));
+	const page = await open(browser, {}, `#all=1&${rest[1] || ""}`);
+	const all = profile.samples.cpu_ns || profile.samples.count;
+	const of = (l, name) => profile.samples.cpu_ns ? l[`${name}_cpu_ns`] : l[name];
+	const expected = new Map();
+	const found = new Map();
+	for (const f of profile.files)
+		for (const l of f.lines)
+			if (!l.no_code)
+				expected.set(`${f.path}:${l.line}`, [percent(of(l, "self") / all), percent(of(l, "total") / all), l.function]);
+	const table = await page.$$eval("#hot tbody tr", (trs) => trs.map((tr) => [
+		tr.querySelector("a").title, tr.cells[0].textContent, tr.cells[1].textContent, tr.cells[4].textContent,
+		tr.cells[0].title]));
+	for (const [key, self, total, name] of table)
+		found.set(key, [figure(self), figure(total), name]);
+	same("lines", [...found.keys()].sort(), [...expected.keys()].sort());
+	let nr = 0;
+	for (const [key, value] of expected) {
+		same(key, found.get(key).slice(0, 2), value.slice(0, 2));
+		nr += found.get(key)[2] === value[2];
+	}
+	holds("nearly all lines have annotate's function", nr >= 0.98 * expected.size);
+	/* Wilson's interval of the hottest line. */
+	const hottest = profile.files.flatMap((f) => f.lines).sort((a, b) => of(b, "self") - of(a, "self"))[0];
+	const ends = (table[0][4].match(/[\d.]+(?= %)/g) || []).slice(1).map(Number);
+	same("interval", ends, hottest.self_ci95.map((end) => Number((100 * end).toFixed(1))));
+	return `${expected.size} lines`;
+}
+
+async function opens(browser) {
+	const page = await open(browser);
+	const client = await page.context().newCDPSession(page);
+	await client.send("Performance.enable", { timeDomain: "threadTicks" });
+	await page.reload();
+	await page.waitForSelector("html[data-ready]");
+	const { metrics } = await client.send("Performance.getMetrics");
+	const ms = Math.round(1000 * metrics.find((m) => m.name === "TaskDuration").value);
+	const bytes = readFileSync(file).length;
+	holds(`${bytes} bytes are fewer than 1.5 MB`, bytes < 1500000);
+	holds(`${ms} ms of CPU are less than a second`, ms < 1000);
+	return `${bytes} bytes, ${ms} ms of CPU until it is drawn`;
+}
+
+async function usesTables(page) {
+	const first = await rows(page);
+	holds("the hottest line is first", parseFloat(first[0][0]) >= parseFloat(first[1][0]));
+	holds("it is selected", (await page.$$("#hot tbody tr:first-child.selected")).length === 1);
+	holds("its source is shown", (await page.$$("#code tr.selected .heat-5")).length === 1);
+	holds("its callers are shown", (await page.$$("#selected table tbody tr")).length > 1);
+	await page.click("#hot th button >> text=Total");
+	const byTotal = await rows(page);
+	holds("sorted by total", byTotal.every((r, i) => !i || parseFloat(r[1]) <= parseFloat(byTotal[i - 1][1]) || r[1].startsWith("<")));
+	same("aria-sort", await page.getAttribute("#hot th:nth-child(2)", "aria-sort"), "descending");
+	await page.click("#hot th button >> text=Line");
+	holds("sorted by name", (await hash(page)).includes("sort=name"));
+	await page.click("#hot th button >> text=Self");
+	await page.click("#next");
+	holds("the next hottest line is selected", (await page.$$("#hot tbody tr:nth-child(2).selected")).length === 1);
+	await page.keyboard.press("n");
+	holds("n selects the third", (await page.$$("#hot tbody tr:nth-child(3).selected")).length === 1);
+	await page.keyboard.press("p");
+	await page.keyboard.press("p");
+	holds("p goes back", (await page.$$("#hot tbody tr:nth-child(1).selected")).length === 1);
+}
+
+async function usesSearch(page) {
+	const [, , , line] = (await rows(page))[0];
+	await page.keyboard.press("/");
+	await page.keyboard.type(line);
+	await page.waitForFunction((l) => [...document.querySelectorAll("#hot td.name:nth-child(4)")].every((td) => td.textContent.includes(l)), line);
+	holds("the search is in the address", (await hash(page)).includes("q="));
+	holds("the share is said", /is on [\d.]+ % of their stacks/.test(await text(page, "#status")));
+	await page.fill("#search", "");
+	await page.waitForFunction(() => !location.hash.includes("q="));
+}
+
+async function usesCallers(page) {
+	const all = await text(page, "#status");
+	await page.click("#tab-functions");
+	const name = (await rows(page))[0][3];
+	await page.click("#hot tbody tr:first-child a");
+	const functions = await rows(page);
+	holds("everything is beneath the function", functions.some((r) => r[3] === name && figure(r[1]) === "100.0"));
+	holds("fewer samples", (await text(page, "#status")) !== all);
+	holds("the graph begins with it", (await text(page, "#chart g.frame:nth-of-type(2) .d3-flame-graph-label")).startsWith(name.slice(0, 3)));
+	const shown = await text(page, "#status");
+	const before = await rows(page);
+	await page.reload();
+	await page.waitForSelector("html[data-ready]");
+	same("the view after a reload", await text(page, "#status"), shown);
+	same("its table", await rows(page), before);
+	await page.click("#reset");
+	same("everything again", await text(page, "#status"), all);
+	await page.click("#tab-lines");
+	await page.goBack();
+	await page.goForward();
+}
+
+async function usesFilters(page) {
+	const selects = await page.$$("#filters select");
+	holds("there are filters", selects.length > 0);
+	for (const select of selects) {
+		const values = await select.$$eval("option", (all) => all.map((o) => o.value));
+		await select.selectOption(values[1]);
+		holds("a part is shown", /^\d+ of \d+ samples/.test(await text(page, "#status")));
+		await page.reload();
+		await page.waitForSelector("html[data-ready]");
+		same("the filter after a reload", await page.$eval(`#filters select >> nth=${selects.indexOf(select)}`, (s) => s.value), values[1]);
+		await page.click("#reset");
+		break;
+	}
+}
+
+async function usesFlame(page) {
+	const frames = () => page.$$eval("#chart g.frame:not(.fade) title", (all) => all.map((t) => t.textContent));
+	const before = await frames();
+	holds("there are frames", before.length > 3);
+	await page.evaluate(() => [...document.querySelectorAll("#chart g.frame")][3].dispatchEvent(new MouseEvent("click", { bubbles: true })));
+	holds("the zoom is in the address", (await hash(page)).includes("zoom="));
+	holds("it is zoomed", (await page.$$("#chart g.fade")).length > 0);
+	await page.reload();
+	await page.waitForSelector("html[data-ready]");
+	holds("it is zoomed after a reload", (await page.$$("#chart g.fade")).length > 0);
+	await page.focus("#chart");
+	await page.keyboard.press("Escape");
+	same("zoomed out", await frames(), before);
+	for (const key of ["ArrowDown", "ArrowDown", "ArrowRight", "ArrowUp"])
+		await page.keyboard.press(key);
+	holds("a frame has the cursor", (await page.$$("#chart g.cursor")).length === 1);
+	holds("it is read out", (await text(page, "#frame")).includes("%"));
+	await page.click("#flame-leaves");
+	holds("innermost functions on top", (await frames()).join() !== before.join());
+	await page.click("#flame-callers");
+	await page.click("#flame-lines");
+	holds("frames of lines", (await frames()).some((t) => /:\d+ /.test(t)));
+	await page.click("#flame-functions");
+}
+
+async function uses(browser) {
+	const page = await open(browser);
+	for (const part of [usesTables, usesSearch, usesCallers, usesFilters, usesFlame])
+		await part(page);
+	const light = await page.evaluate(() => getComputedStyle(document.body.parentNode).backgroundColor);
+	await page.click("#theme");
+	await page.click("#theme");
+	holds("dark", light !== await page.evaluate(() => getComputedStyle(document.body.parentNode).backgroundColor));
+	holds("printed", (await page.pdf()).length > 10000);
+	const narrow = await open(browser, { viewport: { width: 360, height: 700 } });
+	same("no sideways scrolling at 360 pixels", await narrow.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
+	const dark = await open(browser, { colorScheme: "dark" });
+	holds("dark by the system", light !== await dark.evaluate(() => getComputedStyle(document.body.parentNode).backgroundColor));
+	same("troubles", troubles, []);
+	return "all parts work";
+}
+
+async function withoutScripts(browser) {
+	const context = await browser.newContext({ javaScriptEnabled: false });
+	const page = await context.newPage();
+	await page.goto(address);
+	holds("a table of the hottest lines", (await page.textContent("noscript, body")).includes("hottest lines"));
+	await context.close();
+}
+
+async function accessible(browser) {
+	const found = [];
+	const source = readFileSync(modules.resolve("axe-core/axe.min.js"), "utf8");
+	for (const colorScheme of ["light", "dark"])
+		for (const fragment of ["", "#tab=functions&flame=leaves"]) {
+			const page = await open(browser, { colorScheme, bypassCSP: true }, fragment);
+			await page.evaluate(source);
+			const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+			for (const v of result.violations)
+				found.push(`${colorScheme}: ${v.id}: ${v.nodes.slice(0, 3).map((n) => n.target.join(" ") + " " + (n.any[0]?.message || "")).join("; ")}`);
+		}
+	await withoutScripts(browser);
+	same("violations", found, []);
+	return "no violation";
+}
+
+async function shots(browser) {
+	mkdirSync(rest[0], { recursive: true });
+	const light = await open(browser, { viewport: { width: 1200, height: 730 } });
+	await light.screenshot({ path: resolve(rest[0], "page.png") });
+	const dark = await open(browser, { viewport: { width: 1200, height: 900 }, colorScheme: "dark" });
+	await dark.$eval("#flame", (e) => e.scrollIntoView());
+	await dark.evaluate(() => scrollBy(0, -60));
+	await dark.screenshot({ path: resolve(rest[0], "flame-graph.png"), clip: { x: 0, y: 0, width: 1200, height: 480 } });
+	return `page.png and flame-graph.png in ${rest[0]}`;
+}
+
+const checks = { harmless, figures, opens, uses, accessible, shots };
+const browser = await chromium.launch({
+	executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
+	args: ["--no-sandbox", "--disable-gpu"], // root has no sandbox
+});
+try {
+	const said = await checks[check](browser);
+	await browser.close();
+	console.log(said);
+} catch (e) {
+	await browser.close();
+	fail(`${e.message.split("\n")[0]}${troubles.length ? "; " + troubles.slice(0, 5).join("; ") : ""}`);
+}
