@@ -129,7 +129,10 @@ static struct mean_error mean_error_of(const struct comparison *c,
 	};
 }
 
-/* Returns the error of the difference, with the degrees of freedom of B. L. Welch (1947). */
+/*
+ * Returns the error of the difference, with the degrees of freedom of B. L. Welch
+ * (1947).
+ */
 static struct mean_error difference_error(const struct comparison *c,
 					  const struct change *change)
 {

@@ -5,15 +5,16 @@
  *
  * With one recording on each side, only the noise of counting is known: a figure of k
  * samples is as good as a Poisson variable of k (a share: a binomial one). That is an
- * upper bound, since the clock is periodic. What runs of one program differ by anyway, by
- * the speed of the clock or by neighbours, cannot be seen in one run: it is assumed,
- * relative to the figure (comparison.noise). The two intervals are joined to that of the
- * difference by the method of Zou and Donner (2008), of which Newcombe's interval of two
- * proportions (1998) is a case. It needs no correction for few samples or none.
+ * upper bound, since the clock is periodic. What runs of one program differ by anyway,
+ * by the speed of the clock or by neighbours, cannot be seen in one run: it is assumed,
+ * relative to the figure (comparison.noise). The two intervals are joined to that of
+ * the difference by the method of Zou and Donner (2008), of which Newcombe's interval
+ * of two proportions (1998) is a case. It needs no correction for few samples or none.
  *
- * With several recordings on a side, their spread has both kinds of noise: Welch's t-test.
- * The spread counts as at least that of counting, because two recordings may be equal by
- * chance. A side of one recording is taken to have the relative spread of the other.
+ * With several recordings on a side, their spread has both kinds of noise: Welch's
+ * t-test. The spread counts as at least that of counting, because two recordings may be
+ * equal by chance. A side of one recording is taken to have the relative spread of the
+ * other.
  */
 #ifndef LB_ANALYZE_CHANGE_H
 #define LB_ANALYZE_CHANGE_H
@@ -61,8 +62,8 @@ void change_judge(const struct comparison *c, struct change *change);
 void change_bound(const struct comparison *c, struct change *change, double level);
 
 /**
- * Returns the part of all samples that a figure with equal values would have on the side
- * where that part is smaller: at most 0.5.
+ * Returns the part of all samples that a figure with equal values would have on the
+ * side where that part is smaller: at most 0.5.
  */
 double comparison_smaller_part(const struct comparison *c);
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Patience diff (Bram Cohen): lines that are unique in both texts are anchors, as many as
- * have the same order in both. Between two anchors it begins again, since more lines are
- * unique there. Where no line is unique, the longest common subsequence decides, if the
- * place is small. So a line is rarely taken for an equal one of another function, as
- * a lone bracket would be.
+ * Patience diff (Bram Cohen): lines that are unique in both texts are anchors, as many
+ * as have the same order in both. Between two anchors it begins again, since more lines
+ * are unique there. Where no line is unique, the longest common subsequence decides, if
+ * the place is small. So a line is rarely taken for an equal one of another function,
+ * as a lone bracket would be.
  *
  * 	before             after
  * 	def load(path):    def load(path):       same
- * 	    x = parse()        x = parse_fast()  changed: one line between two that are same
+ * 	    x = parse()        x = parse_fast()  changed: between two that are same
  * 	    return x           return x          same
  * 	def main():        def helper():         unmatched
  */

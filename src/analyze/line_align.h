@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds the lines of one version of a text in another version: patience diff, then blocks
- * that moved, then lines that were edited in place. Texts are untrusted: time and memory
- * are proportional to their size.
+ * Finds the lines of one version of a text in another version: patience diff, then
+ * blocks that moved, then lines that were edited in place. Texts are untrusted: time
+ * and memory are proportional to their size.
  */
 #ifndef LB_ANALYZE_LINE_ALIGN_H
 #define LB_ANALYZE_LINE_ALIGN_H

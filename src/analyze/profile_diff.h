@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Compares two sides, BEFORE and AFTER, each of one or more recordings: as a whole, line
- * by line, and function by function. Pure: attributions in, tables out.
+ * Compares two sides, BEFORE and AFTER, each of one or more recordings: as a whole,
+ * line by line, and function by function. Pure: attributions in, tables out.
  *
- * Lines of the two sides are the same line if their texts, which travel in the profiles,
- * are aligned (line_align.h). Without text: the same offset from the start of the
- * function of that name; without that: the same number. Functions are the same by name
- * and file, or by name and object if the file is not known.
+ * Lines of the two sides are the same line if their texts, which travel in the
+ * profiles, are aligned (line_align.h). Without text: the same offset from the start of
+ * the function of that name; without that: the same number. Functions are the same by
+ * name and file, or by name and object if the file is not known.
  *
- * At most 5 of 100 comparisons of equal programs have any significant change: 1 may have
- * it as a whole, 4 in a line or function (Holm's method over the self of all of them that
- * have enough samples to differ; significance.h). Totals are not tested, because the
- * callers of a changed line would all be reported; a rule (diff_rule.h) tests them.
+ * At most 5 of 100 comparisons of equal programs have any significant change: 1 may
+ * have it as a whole, 4 in a line or function (Holm's method over the self of all of
+ * them that have enough samples to differ; significance.h). Totals are not tested,
+ * because the callers of a changed line would all be reported; a rule (diff_rule.h)
+ * tests them.
  */
 #ifndef LB_ANALYZE_PROFILE_DIFF_H
 #define LB_ANALYZE_PROFILE_DIFF_H
@@ -127,7 +128,9 @@ DEFINE_CLEANUP(struct profile_diff, diff_free);
 int diff_add(struct profile_diff *d, enum diff_side side, const struct profile *p,
 	     const struct attribution *a, const char *name, struct error *err);
 
-/** Compares the sides, to which all recordings have been added. Return: as diff_add(). */
+/**
+ * Compares the sides, to which all recordings have been added. Return: as diff_add().
+ */
 int diff_compare(struct profile_diff *d, struct error *err);
 
 #endif

@@ -46,9 +46,10 @@ double student_t(double p, double df)
 }
 
 /*
- * The regularised incomplete beta function is x^a (1-x)^b / (a B(a,b)) times the continued
- * fraction 1/(1 + d1/(1 + d2/(1 + ...))) (DLMF 8.17.22). This computes the fraction from
- * its last term inwards; left of the mean it converges fast unless both a and b are large.
+ * The regularised incomplete beta function is x^a (1-x)^b / (a B(a,b)) times the
+ * continued fraction 1/(1 + d1/(1 + d2/(1 + ...))) (DLMF 8.17.22). This computes the
+ * fraction from its last term inwards; left of the mean it converges fast unless both a
+ * and b are large.
  */
 static double beta_fraction(double x, double a, double b)
 {
@@ -141,7 +142,9 @@ double samples_needed(const double *counts, size_t nr, double smaller, double al
 	for (size_t i = 0; i < nr; i++)
 		sorted[i] = counts[i];
 	qsort(sorted, nr, sizeof(*sorted), descending);
-	/* The smallest number for which no more comparisons than that are able to pass. */
+	/*
+	 * The smallest number for which no more comparisons than that are able to pass.
+	 */
 	for (compared = 1; compared <= nr; compared++) {
 		double need = needed_at(alpha / (double)compared, smaller);
 

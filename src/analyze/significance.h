@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How sure a difference is: intervals of counts, Student's t, and the correction for many
- * comparisons. Pure functions of numbers.
+ * How sure a difference is: intervals of counts, Student's t, and the correction for
+ * many comparisons. Pure functions of numbers.
  *
  * "p" is the chance that equal things differ at least that much, in either direction.
  */
@@ -21,8 +21,8 @@ double student_p(double t, double df);
 double student_t(double p, double df);
 
 /**
- * The chance that of @all samples at least @count, or at most @count, whichever is rarer,
- * fall on one side, in either direction: twice the smaller tail of the binomial
+ * The chance that of @all samples at least @count, or at most @count, whichever is
+ * rarer, fall on one side, in either direction: twice the smaller tail of the binomial
  * distribution.
  *
  * @part  of equal things on that side, 0 to 1
@@ -35,8 +35,8 @@ struct margins {
 };
 
 /**
- * Returns the score interval of the mean of a Poisson count: all means from which @count
- * is within @z standard deviations. Valid from 0 on.
+ * Returns the score interval of the mean of a Poisson count: all means from which
+ * @count is within @z standard deviations. Valid from 0 on.
  */
 struct margins poisson_margins(double count, double z);
 
@@ -46,8 +46,8 @@ struct margins wilson_margins(double count, double all, double z);
 /* ---- many comparisons at once ---- */
 
 /**
- * Tarone's rule: a comparison of @counts[i] samples that could not be significant however
- * they fell is none, and does not cost the others any power.
+ * Tarone's rule: a comparison of @counts[i] samples that could not be significant
+ * however they fell is none, and does not cost the others any power.
  *
  * @counts   samples of both sides together
  * @smaller  the part of all samples that equal things would have on the side with the

@@ -21,8 +21,8 @@ int command_record(const struct options *o, int *ret_status, struct error *err);
 int command_view(const struct options *o, struct error *err);
 
 /**
- * diff: read recordings of two sides, attribute, compare, render. A rule of --fail-if that
- * is exceeded is an error, with an exit code of its own.
+ * diff: read recordings of two sides, attribute, compare, render. A rule of --fail-if
+ * that is exceeded is an error, with an exit code of its own.
  */
 int command_diff(const struct options *o, struct error *err);
 

@@ -2,7 +2,7 @@
 /*
  * What changed as a whole, then which lines and functions; never what chance explains:
  *
- * lineburn: CPU of a recording: 4.212 s before, 3.121 s after: -1.091 s (-25.9 %), interval ...
+ * lineburn: CPU of a recording: 4.212 s before, 3.121 s after: -1.091 s ...
  *           before: before.pb.gz, 4208 samples; after: after.pb.gz, 3118 samples
  *
  * Lines that differ, self in s

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * diff --format github: notices that GitHub Actions shows at the lines of a pull request,
- * the whole first, then what changed most; a rule of --fail-if that is exceeded is an
- * error. GitHub takes ten of each from a step.
+ * diff --format github: notices that GitHub Actions shows at the lines of a pull
+ * request, the whole first, then what changed most; a rule of --fail-if that is
+ * exceeded is an error. GitHub takes ten of each from a step.
  *
- * 	::notice file=/srv/dither.py,line=25,title=lineburn::1.803 s before, 0.212 s after: ...
+ * 	::notice file=/srv/dither.py,line=25,title=lineburn::1.803 s before, ...
  */
 #include <inttypes.h>
 #include <string.h>

@@ -129,7 +129,9 @@ static void several_recordings(void **state)
 	check_agreement(&c, &change);
 	change_bound(&c, &change, 0.05);
 	near(change.low, 3 - 2.776445 * sqrt(2.0 / 3), 1e-5);
-	/* Equal by chance: the noise of counting remains, here 1 of 11 and 1.13 of 14. */
+	/*
+	 * Equal by chance: the noise of counting remains, here 1 of 11 and 1.13 of 14.
+	 */
 	c.sides[0] = c.sides[1] = (struct compared_side){3, 1e4, 0.1};
 	change = (struct change){.of = {{11, 121, 0}, {14, 154, 0}}};
 	change_judge(&c, &change);

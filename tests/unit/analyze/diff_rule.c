@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Limits of growth: how they are written, what they are about, when they are exceeded. */
+/*
+ * Limits of growth: how they are written, what they are about, when they are exceeded.
+ */
 #include "unit/profile/fixture.h"
 
 #include <errno.h>

@@ -25,7 +25,9 @@ static size_t split(char *text, char *lines[MAX_LINES])
 	return nr;
 }
 
-/* "1 2m 0 4c": the partner of each line; m: moved, c: changed. "?" is an unknown line. */
+/*
+ * "1 2m 0 4c": the partner of each line; m: moved, c: changed. "?" is an unknown line.
+ */
 static void check(const char *before, const char *after, const char *expected)
 {
 	static const char *const marks[] = {"", "", "m", "c"};
@@ -77,7 +79,9 @@ static void edited_lines(void **state)
 	(void)state;
 	check("a\nold\nb", "a\nnew\nb", "1 2c 3");
 	check("a\nold1\nold2\nb", "a\nnew1\nnew2\nb", "1 2c 3c 4");
-	/* Another number of lines, a blank line, too many: nobody knows which is which. */
+	/*
+	 * Another number of lines, a blank line, too many: nobody knows which is which.
+	 */
 	check("a\nold\nb", "a\nnew1\nnew2\nb", "1 0 4");
 	check("a\nold\nb", "a\n  \nb", "1 0 3");
 	check("a\n1\n2\n3\n4\n5\n6\n7\n8\n9\nb", "a\nA\nB\nC\nD\nE\nF\nG\nH\nI\nb",

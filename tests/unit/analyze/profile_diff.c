@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Two sides of recordings that are made by hand: which lines are the same, and figures. */
+/*
+ * Two sides of recordings that are made by hand: which lines are the same, and figures.
+ */
 #include "unit/profile/fixture.h"
 
 #include <errno.h>
@@ -461,8 +463,8 @@ static double normal(void)
 }
 
 /*
- * A run of a program of 200 lines, the first the hottest: @samples on average, all times
- * longer by a factor around 1 with the deviation @noise, and one line by @slower.
+ * A run of a program of 200 lines, the first the hottest: @samples on average, all
+ * times longer by a factor around 1 with the deviation @noise, and one line by @slower.
  */
 static struct profile *simulate(double samples, double noise, double slower)
 {

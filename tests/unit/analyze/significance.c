@@ -71,7 +71,9 @@ static void binomial(void **state)
 	near(binomial_p(1, 1, 0.01), 0.02, 1e-12);
 	near(binomial_p(60, 100, 0.5), 2 * tail(60, 100, 100, 0.5), 1e-9);
 	near(binomial_p(9, 1000, 0.02), 2 * tail(0, 9, 1000, 0.02), 1e-9);
-	/* a billion samples on the other side, one expected: Poisson's tail from 3 on */
+	/*
+	 * a billion samples on the other side, one expected: Poisson's tail from 3 on
+	 */
 	near(binomial_p(3, 1e9, 1e-9), 2 * (1 - 2.5 * exp(-1)), 1e-6);
 }
 
@@ -101,13 +103,19 @@ static void tarone(void **state)
 	size_t nr;
 
 	(void)state;
-	/* 2 * 0.5^8 < 0.05 / 6: six have at least 8; for five, eight would be needed, too */
+	/*
+	 * 2 * 0.5^8 < 0.05 / 6: six have at least 8; for five, eight would be needed,
+	 * too
+	 */
 	near(samples_needed(counts, ARRAY_SIZE(counts), 0.5, 0.05, &nr), 8, 0);
 	assert_int_equal(nr, 6);
 	/* All are able: all count. */
 	near(samples_needed(counts, 3, 0.5, 0.05, &nr), 7, 0);
 	assert_int_equal(nr, 3);
-	/* One side has a hundredth of the samples: two samples there are strange already. */
+	/*
+	 * One side has a hundredth of the samples: two samples there are strange
+	 * already.
+	 */
 	near(samples_needed(counts, ARRAY_SIZE(counts), 0.01, 0.05, &nr), 2, 0);
 	assert_int_equal(nr, 8);
 	samples_needed(NULL, 0, 0.5, 0.05, &nr);
