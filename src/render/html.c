@@ -42,17 +42,17 @@ EMBED(page_css, "page.css");
 EMBED(page_js, "page.js");
 EMBED(page_flame, "vendor/flamegraph.js");
 
-struct page_part {
+struct html_part {
 	const char *begin, *end;
 };
 
-static void put_part(const struct page_part *part, FILE *out)
+static void put_part(const struct html_part *part, FILE *out)
 {
 	fwrite(part->begin, 1, (size_t)(part->end - part->begin), out);
 }
 
 /* "'sha256-...'", as the policy names an inline script or style. */
-static void put_hash(const struct page_part *part, FILE *out)
+static void put_hash(const struct html_part *part, FILE *out)
 {
 	uint8_t digest[SHA256_DIGEST_SIZE];
 	char text[BASE64_ENCODE_RAW_LENGTH(SHA256_DIGEST_SIZE) + 1] = "";
@@ -158,8 +158,8 @@ static int put_static_table(const struct attribution *a, FILE *out)
 
 /* ---- the page ---- */
 
-static void put_head(const struct render_input *in, const struct page_part *css,
-		     const struct page_part *scripts, size_t nr_scripts, FILE *out)
+static void put_head(const struct render_input *in, const struct html_part *css,
+		     const struct html_part *scripts, size_t nr_scripts, FILE *out)
 {
 	char title[256];
 
@@ -195,9 +195,9 @@ static void put_data(const char *id, const char *json, FILE *out)
 int render_annotate_html(const struct render_input *in, const struct render_options *opts,
 			 FILE *out)
 {
-	const struct page_part html = {page_html_begin, page_html_end},
+	const struct html_part html = {page_html_begin, page_html_end},
 			       css = {page_css_begin, page_css_end};
-	const struct page_part scripts[] = {{page_flame_begin, page_flame_end},
+	const struct html_part scripts[] = {{page_flame_begin, page_flame_end},
 					    {page_js_begin, page_js_end}};
 	struct page_data data;
 	int r = page_data_new(in, &data);

@@ -208,7 +208,7 @@ static int descend(struct page_builder *b, uint32_t *at, uint32_t frame)
 }
 
 /* A walk over one stack, from the outermost frame. */
-struct page_walk {
+struct html_walk {
 	const struct attribution_charge *charge;
 	uint32_t index; /* of the location; 0: the innermost */
 	bool in_line; /* a line that counts was passed */
@@ -216,14 +216,14 @@ struct page_walk {
 	uint32_t node, charged;
 };
 
-static bool counts(const struct page_builder *b, const struct page_walk *w,
+static bool counts(const struct page_builder *b, const struct html_walk *w,
 		   const struct profile_location *l, uint32_t k)
 {
 	return line_counts(b->a->line_uses[l->first_line + k], !w->index && !k,
 			   w->charge->with_last);
 }
 
-static bool has_line(const struct page_builder *b, const struct page_walk *w,
+static bool has_line(const struct page_builder *b, const struct html_walk *w,
 		     const struct profile_location *l)
 {
 	for (uint32_t k = 0; k < l->nr_lines; k++)
@@ -233,14 +233,14 @@ static bool has_line(const struct page_builder *b, const struct page_walk *w,
 }
 
 /* Is it the frame that stays when callers are left out? */
-static bool is_kept(const struct page_walk *w, uint32_t k)
+static bool is_kept(const struct html_walk *w, uint32_t k)
 {
 	return w->charge->frame == PROFILE_NONE
 		       ? !w->index && !k
 		       : w->index == w->charge->frame && k == w->charge->line;
 }
 
-static int walk_location(struct page_builder *b, struct page_walk *w, uint32_t location)
+static int walk_location(struct page_builder *b, struct html_walk *w, uint32_t location)
 {
 	const struct profile_location *l = &b->p->locations[location];
 	const struct page_mapping *m = mapping_of(b, l);
@@ -299,7 +299,7 @@ static int walk_stack(struct page_builder *b, size_t index, uint32_t labels,
 {
 	const struct profile_sample *s = &b->p->samples[index];
 	const uint32_t *locations = profile_stack(b->p, s);
-	struct page_walk w = {
+	struct html_walk w = {
 		.charge = &b->a->charges[index],
 		/* Nothing can be left out of a stack of one frame. */
 		.is_whole = b->to->nr_nodes < b->max_nodes || s->nr_locations < 2,
