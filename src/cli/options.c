@@ -262,6 +262,18 @@ static int parse_max_size(struct options *o, const struct option_row *row,
 	return 0;
 }
 
+/* The workers must not keep the descriptor open. */
+static int parse_ready_fd(struct options *o, const struct option_row *row,
+			  const char *arg, struct error *err)
+{
+	unsigned long fd;
+
+	if (!read_number(row, arg, &fd) || fcntl((int)fd, F_SETFD, FD_CLOEXEC))
+		return refuse(row, arg, err);
+	o->sampling.ready_fd = (int)fd;
+	return 0;
+}
+
 static int parse_output(struct options *o, const struct option_row *row, const char *arg,
 			struct error *err)
 {
@@ -881,6 +893,9 @@ static const struct option_row option_rows[] = {
 	{"delay", 0, "SECONDS", ON_SAMPLING, parse_seconds,
 	 .help = "start sampling this much later", "seconds from 0 to 10000000",
 	 MEMBER(sampling.delay_s), .max = MAX_SECONDS},
+	{"ready-fd", 0, "N", ON_RECORD, parse_ready_fd,
+	 .help = "write a line to this descriptor, and close it, when sampling begins",
+	 "the number of an open descriptor above 2", .min = 3, .max = INT_MAX},
 	{"output", 'o', "FILE", ON_SAMPLING, parse_output,
 	 .help = "where to write the profile (default lineburn.pb.gz)", "a file name"},
 	{"tid", 0, NULL, ON_SAMPLING, parse_flag, .help = "tell threads apart",
