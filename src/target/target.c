@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -70,8 +69,6 @@ static int target_add_family(struct sampler *s, uint32_t tgid, uint32_t mask,
 			return error_set(err, rc, "cannot read /proc");
 		if (!proc_tree_mark(&tree, tgid))
 			return explain_no_process(tgid, err);
-		/* A target that started this recording is not the target's work. */
-		proc_tree_detach(&tree, (uint32_t)getpid());
 		if (children)
 			proc_tree_mark_descendants(&tree);
 		nr = 0;
