@@ -14,6 +14,7 @@ _MAX_FILES = 12
 _MAX_LINES = 400
 _MAX_CALLEES = 3
 _MAX_WIDTH = 160
+_MAX_COLUMN = 60
 
 # Inherits the colours of the notebook's theme; heat is a transparent orange that both themes show.
 _BOX = "font:13px/1.5 ui-monospace,monospace;white-space:pre;overflow-x:auto;text-align:left;margin:0 0 1em"
@@ -97,17 +98,17 @@ def _head(data) -> str:
 
 
 def _hottest(lines, name_of):
+    found = [(line, _visible("%s:%d" % (name_of(line.file), line.line)), _visible(line.function))
+             for line in lines[:_MAX_HOTTEST] if line.self_percent >= _MIN_PERCENT]
+    place_width, function_width = (min(_MAX_COLUMN, max((len(row[i]) for row in found), default=0)) for i in (1, 2))
     rows = [_row(" self% total%  line", _FAINT)]
-    for line in lines[:_MAX_HOTTEST]:
-        if line.self_percent < _MIN_PERCENT:
-            break
-        place = "%s:%d" % (name_of(line.file), line.line)
+    for line, place, function in found:
         rows.append(_row("%s  %s  %s  %s  %s" % (
-            _percent(line.self_percent), _percent(line.total_percent), _escaped(place), _escaped(line.function),
-            _code((line.text or "").strip())), _heat(line.self_percent)))
-    rest = sum(line.self_percent for line in lines[len(rows) - 1:])
+            _percent(line.self_percent), _percent(line.total_percent), _html.escape(place.ljust(place_width)),
+            _html.escape(function.ljust(function_width)), _code((line.text or "").strip())), _heat(line.self_percent)))
+    rest = sum(line.self_percent for line in lines[len(found):])
     if rest >= 0.05:
-        rows.append(_row("%s         %d more lines" % (_percent(rest), len(lines) - len(rows) + 1), _FAINT))
+        rows.append(_row("%s         %d more lines" % (_percent(rest), len(lines) - len(found)), _FAINT))
     return rows
 
 

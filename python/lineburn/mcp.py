@@ -50,7 +50,7 @@ def hot_lines(profile, limit=20):
         line.self_percent, line.total_percent, line.file, line.line, line.function, (line.text or "").strip())
         for line in lines]
     rest = sum(line.self_percent for line in lines[limit:])
-    return "\n".join([_head(opened), "", _cut(rows, limit, "lines, %.1f %% self together," % rest)])
+    return "\n".join([_head(opened), "", _cut(rows, limit, "lines (%.1f %% self together)" % rest)])
 
 
 def source(profile, file, line, context=10):

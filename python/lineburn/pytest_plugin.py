@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import shutil
+import threading
 
 import pytest
 
@@ -86,7 +87,13 @@ class _NamesThreads:
         before = {tid: _read_name(tid) for tid in os.listdir(_THREADS)}
         for tid in before:
             _write_name(tid, name)
+        # New threads have the name of the thread that starts them, but since Python 3.14 one of their own.
+        set_name = getattr(threading, "_set_name", None)
+        if set_name:
+            threading._set_name = None
         yield
+        if set_name:
+            threading._set_name = set_name
         # Threads that the test started, and left, get the name that they would have had.
         usual = before.get(str(os.getpid())) or b"python"
         for tid in os.listdir(_THREADS):

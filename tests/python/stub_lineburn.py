@@ -1,13 +1,11 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Stands in for lineburn where nothing can be sampled: "record" writes a profile of made-up samples.
+"""Stands in for "lineburn record" where nothing can be sampled: writes a profile of made-up samples.
 
-Every other command is the real one's ($LB).
-STUB_SAMPLES: the samples, as JSON: [[file, function, line, samples, thread name], ...]; or a file that has
-  them when the recording ends
-STUB_SAYS: "record" only prints this sentence, and ends with the status STUB_STATUS.
-STUB_LOG: a file to which the arguments of "record" are written, as JSON
-STUB_DIFF: what "diff" prints; without it there is no such command, if the real one has none
+package.py has the program that calls this, and the real lineburn for every other command.
+STUB_SAMPLES: the samples, as JSON: [[file, function, line, samples, thread name], ...]; or a file that
+  has them when the recording ends
+STUB_SAYS: only print these sentences, and end with the status STUB_STATUS
+STUB_LOG: a file to which the arguments are written, as JSON
 """
 
 import gzip
@@ -82,14 +80,5 @@ def record(arguments):
     write_profile(arguments[arguments.index("-o") + 1], json.loads(samples))
 
 
-def main(arguments):
-    if arguments[:1] == ["record"]:
-        record(arguments)
-    elif arguments[:1] == ["diff"] and "STUB_DIFF" in os.environ:
-        print(os.environ["STUB_DIFF"])
-    else:
-        os.execv(os.environ["LB"], [os.environ["LB"], *arguments])
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    record(sys.argv[1:])
