@@ -75,6 +75,7 @@ test | nightly)
 	add_command php php-cli
 	add_command erl erlang-base
 	add_command rustc rustc
+	add_command setcap libcap2-bin
 	[ "$want" = test ] || add_nightly
 	;;
 *)

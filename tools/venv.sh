@@ -3,7 +3,7 @@
 #   build/venv/numba-new   the newest Numba, with python3 (or PYTHON=...)
 #   build/venv/numba-old   numba 0.56, if there is a CPython 3.9 or 3.10, also pyenv's
 #   build/venv/stacks      gevent, which has its own stacks, and Cython, which makes C
-#   build/venv/numba-servers  Numba with gunicorn and Jupyter, which start other Pythons
+#   build/venv/numba-servers  Numba with gunicorn and Jupyter, which start other Pythons; pandas and pytest
 # Ends quickly if they exist. "make clean" keeps them, "make distclean" does not.
 # usage: tools/venv.sh [new|old|stacks|servers]...   (default: all)
 set -eu
@@ -89,7 +89,8 @@ make_stacks() {
 }
 
 make_servers() {
-	if ! venv numba-servers "${PYTHON:-python3}" numba numba gunicorn ipykernel jupyter_client; then
+	if ! venv numba-servers "${PYTHON:-python3}" numba numba gunicorn ipykernel jupyter_client nbclient pandas \
+		pytest pytest-xdist; then
 		echo "tools/venv.sh: could not make build/venv/numba-servers ($(reason)), skipping" >&2
 	fi
 }

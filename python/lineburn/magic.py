@@ -22,18 +22,15 @@ def _parse(line):
     return options, line.strip()
 
 
-def _compile(ipython, text, nr_lines_before):
-    """Compiles a cell like IPython does: it has a name of its own, and its last value is shown.
-
-    Lines count as the notebook numbers them.
-    """
-    text = "\n" * nr_lines_before + ipython.transform_cell(text)
+def _compile(ipython, text, is_cell):
+    """Compiles like IPython does: the code has a name of its own, and the last value of a cell is shown."""
+    text = ipython.transform_cell(text)
+    if is_cell:
+        text = "\n" + text  # the magic's own line, so that lines count as the notebook numbers them
     name = ipython.compile.cache(text, ipython.execution_count)
     tree = ipython.transform_ast(ipython.compile.ast_parse(text, filename=name))
-    codes = []
-    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    if tree.body:
-        codes.append(ipython.compile(tree, name, "exec"))
+    last = tree.body.pop() if is_cell and tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    codes = [ipython.compile(tree, name, "exec")]
     if last:
         codes.append(ipython.compile(ast.Interactive([last]), name, "single"))
     return codes
@@ -45,7 +42,7 @@ def _run(ipython, line, cell):
         raise Error("%%lineburn takes -F HZ and -o FILE, not \"" + rest + "\"; the code begins on the next line")
     if cell is None and not rest:
         raise Error("%lineburn takes a statement; %%lineburn is for a whole cell")
-    codes = _compile(ipython, rest if cell is None else cell, 0 if cell is None else 1)
+    codes = _compile(ipython, rest, False) if cell is None else _compile(ipython, cell, True)
     with profile(**options) as p:
         for code in codes:
             exec(code, ipython.user_global_ns, ipython.user_ns)

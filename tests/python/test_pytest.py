@@ -32,6 +32,7 @@ def names_threads():
     want = pytest_plugin.thread_name_of(HOT)
     equal("pytest-name-fits", (len(want), want[:5], want == pytest_plugin.thread_name_of(COLD)), (15, "test-", False))
     # As in Python 3.14, where a thread names itself.
+    own = getattr(threading, "_set_name", None)
     threading._set_name = len
     call = pytest_plugin._NamesThreads().pytest_runtest_call(types.SimpleNamespace(nodeid=HOT))
     next(call)
@@ -40,7 +41,7 @@ def names_threads():
     new.start()
     next(call, None)
     equal("pytest-threads-name-themselves", threading._set_name, len)
-    del threading._set_name
+    threading._set_name = own
     equal("pytest-names-back", names(), {**before, new.native_id: before[os.getpid()]})
     done.set()
 
