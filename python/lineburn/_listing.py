@@ -19,7 +19,7 @@ _MAX_COLUMN = 60
 # Inherits the colours of the notebook's theme; heat is a transparent orange that both themes show.
 _BOX = "font:13px/1.5 ui-monospace,monospace;white-space:pre;overflow-x:auto;text-align:left;margin:0 0 1em"
 _FAINT = "opacity:.65"
-_LIBRARY_PARTS = ("/site-packages/", "/dist-packages/", "/lib/python3", "/lineburn/")
+_LIBRARY_PARTS = ("/site-packages/", "/dist-packages/", "/lib/python3", "/python/lineburn/")
 
 
 def html(data, lines, texts, name_of) -> str:

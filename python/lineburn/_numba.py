@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Starts the hook by which Numba's code has lines, in this Python."""
 
+import os
 import sys
 import warnings
 
@@ -31,6 +32,6 @@ def _has_own_lines() -> bool:
 
 
 def warn_if_late() -> None:
-    if not numba_lines() and "numba" in sys.modules:
+    if not numba_lines() and "numba" in sys.modules and os.environ.get("LINEBURN_PYTHON_HOOK") != "off":
         warnings.warn("numba was imported before lineburn, so its functions have no lines: restart Python, and "
                       "begin with %load_ext lineburn, or with lineburn.numba_lines()", stacklevel=3)

@@ -123,7 +123,7 @@ def _remove(folder, owner):
 class profile(Profile):
     """Records this process while the block runs: with lineburn.profile() as p: ...
 
-    @frequency  samples a second
+    @frequency  samples a second; None: for other events than CPU time (options)
     @output     where the profile is kept; None: only as long as this object
     @show       shows the listing in a notebook, or in IPython, when the block ends
     @options    further options of "lineburn record", such as ["--no-children"]
@@ -135,7 +135,7 @@ class profile(Profile):
             weakref.finalize(self, _remove, folder, os.getpid())
             output = os.path.join(folder, "lineburn.pb.gz")
         super().__init__(output)
-        self._arguments = ["-F", str(frequency), *options]
+        self._arguments = [*(["-F", str(frequency)] if frequency else []), *options]
         self._show = show
         self._recorder = None
         self._has_ended = False

@@ -191,7 +191,9 @@ def starts_the_hook():
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         lineburn.load_ipython_extension(be_ipython())
-    del sys.modules["numba"]
+        os.environ["LINEBURN_PYTHON_HOOK"] = "off"
+        lineburn.load_ipython_extension(be_ipython())
+    del sys.modules["numba"], os.environ["LINEBURN_PYTHON_HOOK"]
     equal("numba-too-late", [str(w.message).split(",")[0] for w in said], ["numba was imported before lineburn"])
 
 
