@@ -80,7 +80,7 @@ help:
 	@echo 'make check-root     tests that sample real programs (root)'
 	@echo 'make stats          statistics with narrow bounds, before an issue is resolved (root, quiet machine, 15 minutes)'
 	@echo 'make check-kernels  lineburn in older and newer kernels, booted by qemu (network, minutes)'
-	@echo 'make check-python   the hook in Pythons with and without Numba (a minute)'
+	@echo 'make check-python   the Python package; the hook in Pythons with and without Numba (a minute)'
 	@echo 'make nightly        statistics, soak, kernels, long fuzzing, whole clang-tidy, more runtimes (root, hours)'
 	@echo 'make loaded         the root layers beside stress, with 1.5 CPUs, RUNS=1 times (root, 10 minutes a run)'
 	@echo 'make mutants        does each mistake of tests/mutants make a test fail? (root, an hour)'
@@ -232,11 +232,12 @@ compile_commands.json: Makefile $(SRCS) | $(SKELS) $(PROTO_C)
 
 install: $(BIN)
 	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/lineburn
-	install -d $(DESTDIR)$(PREFIX)/share/lineburn/python/startup \
-		$(DESTDIR)$(PREFIX)/share/lineburn/python/lineburn_hook
-	install -m 644 python/startup/*.py $(DESTDIR)$(PREFIX)/share/lineburn/python/startup
-	install -m 644 python/lineburn_hook/*.py \
-		$(DESTDIR)$(PREFIX)/share/lineburn/python/lineburn_hook
+	for folder in startup lineburn_hook lineburn; do \
+		install -d $(DESTDIR)$(PREFIX)/share/lineburn/python/$$folder && \
+		install -m 644 python/$$folder/*.py \
+			$(DESTDIR)$(PREFIX)/share/lineburn/python/$$folder || exit 1; \
+	done
+	install -m 644 python/pyproject.toml $(DESTDIR)$(PREFIX)/share/lineburn/python
 	install -D -m 644 docs/lineburn.1 $(DESTDIR)$(PREFIX)/share/man/man1/lineburn.1
 	install -D -m 644 docs/SKILL.md $(DESTDIR)$(PREFIX)/share/doc/lineburn/SKILL.md
 	./$(BIN) completion bash | install -D -m 644 /dev/stdin \

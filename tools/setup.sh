@@ -45,7 +45,8 @@ add_python() {
 # Packages that only tools/nightly.sh needs.
 add_nightly() {
 	packages="$packages python3-dev"
-	venvs="$venvs old"
+	venvs="$venvs old notebook"
+	add_command setcap libcap2-bin
 	add_command javac default-jdk-headless
 	ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || packages="$packages postgresql"
 	add_command luajit luajit

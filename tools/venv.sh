@@ -4,8 +4,9 @@
 #   build/venv/numba-old   numba 0.56, if there is a CPython 3.9 or 3.10, also pyenv's
 #   build/venv/stacks      gevent, which has its own stacks, and Cython, which makes C
 #   build/venv/numba-servers  Numba with gunicorn and Jupyter, which start other Pythons
+#   build/venv/numba-notebook  Numba with what executes notebooks and tests
 # Ends quickly if they exist. "make clean" keeps them, "make distclean" does not.
-# usage: tools/venv.sh [new|old|stacks|servers]...   (default: all)
+# usage: tools/venv.sh [new|old|stacks|servers|notebook]...   (default: all)
 set -eu
 cd "$(dirname "$0")/.."
 umask 022
@@ -94,12 +95,19 @@ make_servers() {
 	fi
 }
 
-[ $# -gt 0 ] || set -- new old stacks servers
+make_notebook() {
+	if ! venv numba-notebook "${PYTHON:-python3}" numba numba ipykernel jupyter_client nbclient pandas pytest \
+		pytest-xdist; then
+		echo "tools/venv.sh: could not make build/venv/numba-notebook ($(reason)), skipping" >&2
+	fi
+}
+
+[ $# -gt 0 ] || set -- new old stacks servers notebook
 for which in "$@"; do
 	case $which in
-	new | old | stacks | servers) ;;
+	new | old | stacks | servers | notebook) ;;
 	*)
-		echo "usage: tools/venv.sh [new|old|stacks|servers]..." >&2
+		echo "usage: tools/venv.sh [new|old|stacks|servers|notebook]..." >&2
 		exit 2
 		;;
 	esac

@@ -123,6 +123,17 @@ static int parse_max_size(struct options *o, const struct option_row *row,
 	return 0;
 }
 
+/* The workers must not keep the descriptor open. */
+static int parse_ready_fd(struct options *o, const struct option_row *row,
+			  const char *arg, struct error *err)
+{
+	int rc = parse_number(o, row, arg, err);
+
+	if (!rc && fcntl(o->sampling.ready_fd, F_SETFD, FD_CLOEXEC))
+		return option_refuse(row, arg, err);
+	return rc;
+}
+
 static int parse_output(struct options *o, const struct option_row *row, const char *arg,
 			struct error *err)
 {
@@ -796,6 +807,10 @@ const struct option_row option_rows[] = {
 	{"delay", 0, "SECONDS", ON_SAMPLING, parse_seconds,
 	 .help = "start sampling this much later", "seconds from 0 to 10000000",
 	 MEMBER(sampling.delay_s), .max = MAX_SECONDS},
+	{"ready-fd", 0, "N", ON_RECORD, parse_ready_fd,
+	 .help = "write a line to this descriptor, and close it, when sampling begins",
+	 "the number of an open descriptor above 2", MEMBER(sampling.ready_fd), .min = 3,
+	 .max = INT_MAX},
 	{"output", 'o', "FILE", ON_SAMPLING, parse_output,
 	 .help = "where to write the profile (default lineburn.pb.gz); NAME.html: a "
 		 "page, "

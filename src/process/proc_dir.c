@@ -208,6 +208,14 @@ bool proc_tree_mark(struct proc_tree *tree, uint32_t tgid)
 	return item;
 }
 
+void proc_tree_detach(struct proc_tree *tree, uint32_t tgid)
+{
+	struct proc_tree_item *item = find_in_tree(tree, tgid);
+
+	if (item)
+		item->ppid = 0;
+}
+
 void proc_tree_mark_descendants(struct proc_tree *tree)
 {
 	bool is_changed = true;

@@ -82,6 +82,9 @@ void proc_tree_deinit(struct proc_tree *tree);
 /** Marks a process. Return: whether it exists. */
 bool proc_tree_mark(struct proc_tree *tree, uint32_t tgid);
 
+/** Makes a process no descendant of any other. */
+void proc_tree_detach(struct proc_tree *tree, uint32_t tgid);
+
 /** Marks the descendants of marked processes. */
 void proc_tree_mark_descendants(struct proc_tree *tree);
 

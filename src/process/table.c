@@ -558,6 +558,8 @@ static int scan_some(struct process_table *t, const uint32_t *tgids, size_t nr_t
 					 "there is no process %u: it has ended, or the "
 					 "number is wrong",
 					 tgids[i]);
+	/* A target may have started this recording, which is not the target's work. */
+	proc_tree_detach(&tree, (uint32_t)getpid());
 	proc_tree_mark_descendants(&tree);
 	for (size_t i = 0; i < tree.nr; i++)
 		if (tree.items[i].is_marked)

@@ -516,6 +516,20 @@ static void after_look(struct recorder *r)
 	r->watches_jit = !wakeups_watch(r->wakeups, jit_fd, WAKEUP_EVENTS, NULL);
 }
 
+/* Tells the program that waits for it that sampling has begun. */
+static int tell_ready(const struct recorder *r, struct error *err)
+{
+	static const char line[] = "ready\n";
+	int fd = r->config->ready_fd;
+
+	if (!fd)
+		return 0;
+	if (write(fd, line, strlen(line)) != (ssize_t)strlen(line))
+		return error_set(err, -errno, "cannot write to descriptor %d: %m", fd);
+	close(fd);
+	return 0;
+}
+
 static int start(struct recorder *r, struct error *err)
 {
 	struct intake *in = &r->intake;
@@ -529,7 +543,7 @@ static int start(struct recorder *r, struct error *err)
 		r->window_end_ns = in->start_ns + (uint64_t)(r->config->window_s * 1e9);
 	r->drain_ns = in->start_ns + drain_interval_ns(r);
 	after_look(r);
-	return 0;
+	return tell_ready(r, err);
 }
 
 static int drain(struct recorder *r, struct error *err)

@@ -45,6 +45,7 @@ struct sampling {
 		size_t addresses;
 		size_t name_bytes;
 	} limits; /* of tables; 0: default. Tests set smaller ones. */
+	int ready_fd; /* of a program that waits until sampling begins; 0: none */
 	bool dry_run;
 	bool no_python_hook;
 	enum dump dump;

@@ -36,6 +36,9 @@ try record -a -d inf
 try record -a -d 1s
 try record -a extra
 try record -a --delay x
+try record -a --ready-fd x
+try record -a --ready-fd 2
+try record -a --ready-fd 77
 try record -a --dump nothing
 try record -t x
 try record -t 0

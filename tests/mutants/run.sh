@@ -2,7 +2,7 @@
 # Checks that the tests find mistakes. Each mutant is lineburn with one mistake
 # (tests/mutants/table.py), built in a copy of the tree, where the named suite must fail.
 # usage: tests/mutants/run.sh [NAME...]   (default: all; those of root suites need root)
-# SUITES="unit replay cli fuzz tools": only the mutants of these suites.
+# SUITES="unit replay cli fuzz python tools": only the mutants of these suites.
 # Each suite must first pass without a mistake. At the end a table lists which test caught each
 # mutant, then "mutants: N passed, N failed, N skipped". A mutant fails if it does not build, or
 # if its text is not in the file exactly once.
@@ -59,6 +59,11 @@ suite() {
 	cli)
 		make -s -j"$(nproc)" || return 77
 		timeout 600 tests/cli/run.sh ./lineburn "$@"
+		;;
+	python)
+		make -s -j"$(nproc)" || return 77
+		# shellcheck disable=SC2046 # a list
+		timeout 600 tests/python/run.sh ./lineburn $(printf 'tests/python/test_%s.py ' "$@")
 		;;
 	tools)
 		PYTHONDONTWRITEBYTECODE=1 python3 -S "tests/tools/$1.py"

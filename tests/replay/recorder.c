@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -362,6 +364,46 @@ static void sampling_begins_behind_the_delay(void **state)
 	assert_int_equal(length_ms(0), 600);
 	assert_int_equal(files.profiles[0]->time_nanos,
 			 FAKE_WALL_S * 1000000000 + 400000000);
+}
+
+struct waiting {
+	int fd;
+	char said[16];
+};
+
+static void nothing_is_said_yet(void *ctx)
+{
+	struct waiting *w = ctx;
+
+	assert_int_equal(read(w->fd, w->said, sizeof(w->said)), -1);
+	assert_int_equal(errno, EAGAIN);
+}
+
+static void all_is_said(void *ctx)
+{
+	struct waiting *w = ctx;
+
+	assert_int_equal(read(w->fd, w->said, sizeof(w->said)), 6);
+	assert_memory_equal(w->said, "ready\n", 6);
+	assert_int_equal(read(w->fd, w->said, sizeof(w->said)), 0);
+}
+
+static void who_waits_is_told_when_sampling_begins(void **state)
+{
+	struct waiting w;
+	int pipe_fds[2];
+
+	(void)state;
+	assert_int_equal(pipe2(pipe_fds, O_CLOEXEC | O_NONBLOCK), 0);
+	w.fd = pipe_fds[0];
+	begin_program(&program, "/bin/program");
+	fake_samples(1, 1001, &program, IP);
+	fake_call(390, nothing_is_said_yet, &w);
+	fake_call(600, all_is_said, &w);
+	fake_signal(1000, SIGINT);
+	record((struct sampling){.delay_s = 0.4, .ready_fd = pipe_fds[1]});
+	assert_int_equal(files.nr, 1);
+	close(pipe_fds[0]);
 }
 
 /* ---- losses ---- */
@@ -1145,6 +1187,7 @@ int main(void)
 		REPLAY(a_window_ends_with_the_recording),
 		REPLAY(a_late_drain_ends_its_window_only),
 		REPLAY(sampling_begins_behind_the_delay),
+		REPLAY(who_waits_is_told_when_sampling_begins),
 		REPLAY(losses_are_told_in_their_window),
 		REPLAY(codes_beyond_the_maximum_are_told),
 		REPLAY(files_beyond_the_maximum_are_told),

@@ -514,7 +514,7 @@ used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
 print(max(1, round(3 * float(sys.argv[-1]) / max(used, 0.01) + 0.5)))' "$@"
 }
 
-# has_numba WHICH NAME: sets PYTHON to the python of tools/venv.sh's environment WHICH (new, old, servers),
+# has_numba WHICH NAME: sets PYTHON to the python of tools/venv.sh's environment WHICH (new, old, servers, notebook),
 # or skips test NAME. Clears the caller's Python settings, and uses a cache in the script's folder.
 has_numba() {
 	unset PYTHONPATH PYTHONHOME PYTHONSTARTUP NUMBA_CACHE_DIR NUMBA_DEBUGINFO NUMBA_OPT \

@@ -25,6 +25,9 @@ make -s -C "$TOP" install PREFIX="$WORK/prefix" >make.out 2>&1 || tail -n 1 make
 chmod 777 .
 installed=$WORK/prefix/share/lineburn/python/startup
 check hook-installed shows "$installed" "$WORK/prefix/bin/lineburn" python-hook --path
+# The installed package finds the installed program.
+check package-installed shows "$WORK/prefix/bin/lineburn" env -u LINEBURN PYTHONPATH="${installed%/startup}" \
+	python3 -c 'import lineburn._binary; print(lineburn._binary.find())'
 as_nobody() {
 	sudo -u nobody true 2>/dev/null || return 1
 	SUDO_UID=65534 SUDO_GID=65534 SUDO_USER=nobody shows "True" \

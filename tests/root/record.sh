@@ -47,6 +47,16 @@ assert 0 < min(halves) and sum(halves) == whole, (whole, halves)'
 }
 check record-time halves
 
+# A target that starts the recording of itself: its other children are sampled, lineburn is not.
+own_parent() {
+	# shellcheck disable=SC2016 # for the inner shell
+	timeout 60 sh -c '"$0" 100000 & "$LB" record -F 999 -d 2 -p $$ -o own.pb.gz; status=$?; kill $!; exit $status' \
+		"$(build nap.c)" 2>own.err || { tail -n 1 own.err; return 1; }
+	"$LB" annotate --json own.pb.gz >own.json
+	profile_has own.json "file_self('nap.c') > 0" "all(p['comm'] != 'lineburn' for p in d['processes'])"
+}
+check record-own-parent own_parent
+
 # ends_by SIGNAL: after the signal lineburn writes the profile and exits with 0
 ends_by() {
 	rm -f end.pb.gz

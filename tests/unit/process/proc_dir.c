@@ -228,6 +228,37 @@ static void a_thread_tells_when_the_leader_is_gone(void **state)
 	strpool_free(pool);
 }
 
+static bool is_marked(const struct proc_tree *tree, uint32_t tgid)
+{
+	for (size_t i = 0; i < tree->nr; i++)
+		if (tree->items[i].tgid == tgid)
+			return tree->items[i].is_marked;
+	return false;
+}
+
+/* 10 has the children 11 and 12, and 12 the child 13. */
+static void a_detached_process_is_no_descendant(void **state)
+{
+	struct proc_tree_item items[] = {{.tgid = 10, .ppid = 1},
+					 {.tgid = 11, .ppid = 10},
+					 {.tgid = 12, .ppid = 10},
+					 {.tgid = 13, .ppid = 12}};
+	struct proc_tree tree = {.items = items, .nr = ARRAY_SIZE(items)};
+
+	(void)state;
+	proc_tree_detach(&tree, 12);
+	proc_tree_detach(&tree, 99); /* there is none */
+	assert_true(proc_tree_mark(&tree, 10));
+	proc_tree_mark_descendants(&tree);
+	assert_true(is_marked(&tree, 11));
+	assert_false(is_marked(&tree, 12));
+	assert_false(is_marked(&tree, 13));
+	/* It can still be chosen itself, with its children. */
+	assert_true(proc_tree_mark(&tree, 12));
+	proc_tree_mark_descendants(&tree);
+	assert_true(is_marked(&tree, 13));
+}
+
 static void long_lines_do_not_end_the_reading(void **state)
 {
 	struct strpool *pool = strpool_new(1 << 20);
@@ -264,6 +295,7 @@ int main(void)
 		cmocka_unit_test(the_real_proc),
 		cmocka_unit_test(a_directory_dies_with_its_process),
 		cmocka_unit_test(a_thread_tells_when_the_leader_is_gone),
+		cmocka_unit_test(a_detached_process_is_no_descendant),
 		cmocka_unit_test(long_lines_do_not_end_the_reading),
 	};
 

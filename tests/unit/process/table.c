@@ -167,10 +167,13 @@ static void scan_of_targets_takes_descendants(void **state)
 {
 	static const uint32_t parents[][2] = {{10, 1}, {20, 10}, {30, 20}, {15, 30},
 					      {40, 1}, {50, 40}, {1, 0}};
-	uint32_t targets[] = {10}, gone[] = {10, 999};
+	uint32_t targets[] = {10}, gone[] = {10, 999}, self = (uint32_t)getpid();
 	struct error err = {0};
 
 	(void)state;
+	/* The recording itself, which a target has started, and its worker. */
+	fake_process_add(&fake, &(struct fake_process){.pid = self, .ppid = 10});
+	fake_process_add(&fake, &(struct fake_process){.pid = self + 1, .ppid = self});
 	for (size_t i = 0; i < ARRAY_SIZE(parents); i++)
 		fake_process_add(&fake, &(struct fake_process){.pid = parents[i][0],
 							       .ppid = parents[i][1],

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Source text in a profile: reads it, and adds the text of code that is in no file.
+
+A profile has two gzip members. The second holds field 20001, the message lineburn.Extra, whose
+field 12 is a Source (src/profile/lineburn.proto).
+"""
+
+import gzip
+import hashlib
+import os
+import tempfile
+import zlib
+
+from ._binary import Error
+
+_EXTRA = 20001
+_SOURCE = 12
+_SOURCE_PATH, _SOURCE_BYTES, _SOURCE_SHA256, _SOURCE_LINES, _SOURCE_RUN = 1, 2, 3, 4, 7
+_RUN_FIRST, _RUN_LINES, _RUN_TEXT = 1, 2, 3
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+
+_MAX_UNPACKED = 512 << 20
+_MAX_ADDED = 4 << 20  # as much as lineburn adds itself
+
+
+class _Damaged(Exception):
+    pass
+
+
+# ---- protobuf ----
+
+def _read_varint(data, at):
+    value = shift = 0
+    while True:
+        if at >= len(data) or shift > 63:
+            raise _Damaged
+        value |= (data[at] & 0x7f) << shift
+        shift += 7
+        at += 1
+        if data[at - 1] < 0x80:
+            return value, at
+
+
+def _fields(data):
+    """Yields (number, value) of a message: integers and bytes."""
+    at = 0
+    while at < len(data):
+        tag, at = _read_varint(data, at)
+        kind = tag & 7
+        if kind == _VARINT:
+            value, at = _read_varint(data, at)
+        else:
+            size, at = _read_varint(data, at) if kind == _BYTES else ({_FIXED64: 8, _FIXED32: 4}.get(kind), at)
+            if size is None or size > len(data) - at:
+                raise _Damaged
+            value = data[at:at + size]
+            at += size
+        yield tag >> 3, value
+
+
+def _varint(value) -> bytes:
+    out = bytearray()
+    while value > 0x7f:
+        out.append(value & 0x7f | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _field(number, value) -> bytes:
+    if isinstance(value, int):
+        return _varint(number << 3 | _VARINT) + _varint(value)
+    return _varint(number << 3 | _BYTES) + _varint(len(value)) + value
+
+
+# ---- the file ----
+
+def _split(raw):
+    """Returns (what is before the last gzip member, the content of that member)."""
+    begin = 0
+    while True:
+        member = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        content = member.decompress(raw[begin:], _MAX_UNPACKED)
+        if not member.eof:
+            raise _Damaged
+        if not member.unused_data:
+            return raw[:begin], content
+        begin = len(raw) - len(member.unused_data)
+
+
+def _extra_of(content):
+    """The content of a message lineburn.Extra; None: this member has none."""
+    if not content.startswith(_varint(_EXTRA << 3 | _BYTES)):
+        return None
+    return b"".join(value for number, value in _fields(content) if number == _EXTRA)
+
+
+def _read(path):
+    try:
+        with open(path, "rb") as f:
+            before, content = _split(f.read())
+        return before, _extra_of(content)
+    except OSError as e:
+        raise Error("cannot read %s: %s" % (path, e.strerror)) from None
+    except (_Damaged, zlib.error):
+        return b"", None
+
+
+def texts(path):
+    """Returns {source path: {line number: text}} of a profile. Other tools' profiles have none."""
+    found = {}
+    extra = _read(path)[1]
+    try:
+        for number, source in _fields(extra or b""):
+            if number != _SOURCE or not isinstance(source, bytes):
+                continue
+            lines = {}
+            name = b""
+            for what, value in _fields(source):
+                if what == _SOURCE_PATH and isinstance(value, bytes):
+                    name = value
+                elif what == _SOURCE_RUN and isinstance(value, bytes):
+                    run = dict(_fields(value))
+                    text = bytes(run.get(_RUN_TEXT, b"")).decode(errors="replace")
+                    lines.update(enumerate(text.split("\n"), int(run.get(_RUN_FIRST, 1))))
+            found.setdefault(name.decode(errors="replace"), lines)  # the first one counts
+    except (_Damaged, TypeError, ValueError):
+        raise Error("the source text in %s is damaged" % path) from None
+    return found
+
+
+def _source(name, text) -> bytes:
+    data = text.encode(errors="replace")
+    nr_lines = data.count(b"\n") + 1
+    run = _field(_RUN_FIRST, 1) + _field(_RUN_LINES, nr_lines) + _field(_RUN_TEXT, data)
+    return (_field(_SOURCE_PATH, name.encode(errors="replace")) + _field(_SOURCE_BYTES, len(data)) +
+            _field(_SOURCE_SHA256, hashlib.sha256(data).digest()) + _field(_SOURCE_LINES, nr_lines) +
+            _field(_SOURCE_RUN, run))
+
+
+def add(path, new_texts) -> bool:
+    """Adds the texts {source path: text} to a profile of this user. Returns whether it did."""
+    before, extra = _read(path)
+    added, left = [], _MAX_ADDED
+    for name, text in new_texts.items():
+        source = _source(name, text[:-1] if text.endswith("\n") else text)
+        left -= len(source)
+        if "\0" not in text and left >= 0:
+            added.append(_field(_SOURCE, source))
+    if extra is None or not added:
+        return False
+    member = gzip.compress(_field(_EXTRA, extra + b"".join(added)))
+    # Readable by the user alone, as lineburn's own file is.
+    descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(os.path.abspath(path)))
+    try:
+        with os.fdopen(descriptor, "wb") as f:
+            f.write(before + member)
+        os.replace(temporary, path)
+    except OSError as e:
+        os.unlink(temporary)
+        raise Error("cannot write %s: %s" % (path, e.strerror)) from None
+    return True

@@ -1,0 +1,117 @@
+"""python/lineburn/mcp.py: the protocol, the tools' answers, and what they refuse."""
+
+import json
+import os
+import subprocess
+import sys
+
+from package import equal, holds, path
+from stub_lineburn import write_profile
+from suite import TOP, write
+
+from lineburn import _extra, mcp
+
+HOT = os.path.join(TOP, "tests/cli/data/hot.pb.gz")
+SERVER = mcp.Server(HOT)
+
+
+def ask(method, server=SERVER, **params):
+    return server.answer(json.dumps({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}))
+
+
+def call(name, **arguments):
+    """Returns (text, is it an error); of a refused call (code, message)."""
+    answer = ask("tools/call", name=name, arguments=arguments)
+    if "error" in answer:
+        return answer["error"]["code"], answer["error"]["message"]
+    return answer["result"]["content"][0]["text"], answer["result"]["isError"]
+
+
+def protocol():
+    answer = ask("initialize", protocolVersion="2024-11-05")
+    equal("mcp-version", (answer["id"], answer["result"]["protocolVersion"]), (7, "2024-11-05"))
+    equal("mcp-newest", ask("initialize", protocolVersion="1999")["result"]["protocolVersion"], "2025-06-18")
+    tools = ask("tools/list")["result"]["tools"]
+    equal("mcp-tools", [tool["name"] for tool in tools], ["hot_lines", "source", "callers", "report", "diff"])
+    equal("mcp-schema", tools[1]["inputSchema"]["required"], ["file", "line"])
+    equal("mcp-ping", ask("ping")["result"], {})
+    equal("mcp-notification", SERVER.answer('{"jsonrpc": "2.0", "method": "notifications/initialized"}'), None)
+    for name, line, code in (("no-json", "{", -32700), ("deep", "[" * 100000, -32700), ("no-object", "[]", -32600),
+                             ("version", '{"id": 1, "method": "ping"}', -32600),
+                             ("params", '{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": [1]}', -32602),
+                             ("method", '{"jsonrpc": "2.0", "id": 1, "method": "x"}', -32601),
+                             ("method-list", '{"jsonrpc": "2.0", "id": 1, "method": []}', -32601)):
+        equal("mcp-refuses-" + name, SERVER.answer(line)["error"]["code"], code)
+
+
+def hot_lines():
+    text, failed = call("hot_lines")
+    lines = text.splitlines()
+    equal("mcp-hot", (failed, len(lines), lines[2]), (
+        False, 5, " 50.6 % self  50.6 % total  /example/src/hot.c:15  five  | "
+        "for (unsigned long i = 0; i < n; i++) x = STEP(x, i); /* HOT five */"))
+    equal("mcp-hot-cut", call("hot_lines", limit=1)[0].splitlines()[-1],
+          "LEFT OUT: 2 more lines (49.4 % self together); raise limit (now 1) to see them")
+
+
+def source():
+    text, failed = call("source", file="hot.c", line=15, context=1)
+    equal("mcp-source", (failed, text.splitlines()), (False, [
+        "/example/src/hot.c, lines 14 to 16", " self total   line", "                14  {",
+        " 50.6  50.6     15  \tfor (unsigned long i = 0; i < n; i++) x = STEP(x, i); /* HOT five */",
+        "                16  \treturn x;"]))
+    equal("mcp-source-elsewhere", call("source", file="hot.c", line=900)[0].splitlines()[1],
+          "the profile has neither samples nor text there; it has lines from 1 to 42")
+    equal("mcp-source-unknown", call("source", file="cold.c", line=1),
+          ("no file of this profile ends in \"cold.c\"; hot_lines lists files", True))
+    two = write_profile(path("two.pb.gz"), [["/a/x.py", "f", 1, 9, "a"], ["/b/x.py", "g", 1, 5, "a"]])
+    _extra.add(two, {"/a/x.py": "f()"})
+    equal("mcp-source-of-two", call("source", profile=two, file="x.py", line=1)[0].splitlines()[0],
+          "/a/x.py, lines 1 to 11; LEFT OUT: 1 more files with this name: /b/x.py")
+
+
+def views():
+    text, failed = call("callers", what="five")
+    holds("mcp-callers", not failed and "five" in text and "LEFT OUT" not in text, text)
+    holds("mcp-callers-unknown", call("callers", what="sixteen")[1])
+    holds("mcp-report", "five" in call("report")[0])
+    text = call("report", by="comm", limit=3)[0]
+    holds("mcp-report-by", len(text.splitlines()) == 5 and "more rows; raise limit (now 3)" in text, text)
+    os.environ["STUB_DIFF"] = "changed"
+    equal("mcp-diff", call("diff", before=HOT, after=HOT), ("changed", False))
+    del os.environ["STUB_DIFF"]
+    holds("mcp-no-file", call("hot_lines", profile=path("none"))[1])
+
+
+def arguments():
+    for name, given in (("missing", {"file": "a"}), ("unknown", {"file": "a", "line": 1, "x": 1}),
+                        ("type", {"file": "a", "line": "1"}), ("boolean", {"file": "a", "line": True}),
+                        ("range", {"file": "a", "line": 1, "context": 201}), ("empty", {"file": "", "line": 1}),
+                        ("nul", {"file": "a\0", "line": 1}), ("surrogate", {"file": "\ud800", "line": 1}),
+                        ("long", {"file": "a" * 5000, "line": 1})):
+        equal("mcp-argument-" + name, call("source", **given)[0], -32602)
+    equal("mcp-no-tool", call("nothing")[0], -32602)
+    # Neither an option nor standard input.
+    write(path("-"), "not a profile")
+    os.chdir(os.path.dirname(path("-")))
+    holds("mcp-dash", "/- is not a profile" in call("hot_lines", profile="-")[0])
+    holds("mcp-option", "--help" in call("hot_lines", profile="--help")[0] and call("hot_lines", profile="--help")[1])
+
+
+def stdio():
+    asked = "\n".join(['{"jsonrpc": "2.0", "id": 1, "method": "ping"}', "", "nonsense",
+                       '{"jsonrpc": "2.0", "method": "notifications/initialized"}',
+                       '{"jsonrpc": "2.0", "id": "b", "method": "tools/call", "params": {"name": "hot_lines"}}'])
+    done = subprocess.run([sys.executable, "-m", "lineburn.mcp", HOT], input=asked.encode(), stdout=subprocess.PIPE,
+                          env={**os.environ, "PYTHONPATH": os.path.join(TOP, "python")}, check=False, timeout=60)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    equal("mcp-stdio", (done.returncode, [answer["id"] for answer in answers]), (0, [1, None, "b"]))
+    holds("mcp-stdio-profile", "hot.c:15" in answers[2]["result"]["content"][0]["text"])
+
+
+protocol()
+hot_lines()
+source()
+views()
+arguments()
+stdio()

@@ -1,0 +1,121 @@
+"""python/lineburn/pytest_plugin.py: threads have the test's name, and what the summary says."""
+
+import json
+import os
+import sys
+import threading
+import types
+
+from package import equal, path, raised, will_sample
+from suite import write
+
+sys.modules["pytest"] = types.SimpleNamespace(hookimpl=lambda **options: lambda function: function, UsageError=ValueError)
+from lineburn import pytest_plugin  # noqa: E402
+
+FILE = write(path("test_it.py"), "def test_hot():\n    work()\n")
+HOT, COLD, OTHER = "test_it.py::test_hot", "test_it.py::test_cold", "test_it.py::test_other"
+
+
+def names():
+    found = {}
+    for tid in os.listdir("/proc/self/task"):
+        with open("/proc/self/task/%s/comm" % tid, encoding="ascii") as f:
+            found[int(tid)] = f.read().strip()
+    return found
+
+
+def names_threads():
+    done = threading.Event()
+    old = threading.Thread(target=done.wait)
+    old.start()
+    before = names()
+    want = pytest_plugin.thread_name_of(HOT)
+    equal("pytest-name-fits", (len(want), want[:5], want == pytest_plugin.thread_name_of(COLD)), (15, "test-", False))
+    # As in Python 3.14, where a thread names itself.
+    own = getattr(threading, "_set_name", None)
+    threading._set_name = len
+    call = pytest_plugin._NamesThreads().pytest_runtest_call(types.SimpleNamespace(nodeid=HOT))
+    next(call)
+    equal("pytest-names-threads", (names(), threading._set_name), (dict.fromkeys(before, want), None))
+    new = threading.Thread(target=done.wait)
+    new.start()
+    next(call, None)
+    equal("pytest-threads-name-themselves", threading._set_name, len)
+    threading._set_name = own
+    equal("pytest-names-back", names(), {**before, new.native_id: before[os.getpid()]})
+    done.set()
+
+
+class Config:
+    def __init__(self, **options):
+        self.options = {"lineburn_output": path("session.pb.gz"), "lineburn_frequency": 999, "lineburn_baseline": None,
+                        "lineburn_update": False, **options}
+        self.option = types.SimpleNamespace(collectonly=False)
+
+    def getoption(self, name):
+        return self.options[name]
+
+
+def session(**options):
+    """Returns what the summary of a session says, below the title."""
+    said = []
+    plugin = pytest_plugin._Session(Config(**options))
+    loop = plugin.pytest_runtestloop(types.SimpleNamespace(config=Config()))
+    next(loop)
+    for nodeid in HOT, COLD, OTHER:
+        for when in "setup", "call":
+            plugin.pytest_runtest_logreport(types.SimpleNamespace(when=when, nodeid=nodeid))
+    next(loop, None)
+    plugin.pytest_terminal_summary(types.SimpleNamespace(section=said.append, write_line=said.append))
+    return said[1:]
+
+
+def change(before, after, p):
+    return {"before": before, "after": after, "difference": after - before, "p": p, "significant": p < 0.05}
+
+
+def summary():
+    hot, cold = pytest_plugin.thread_name_of(HOT), pytest_plugin.thread_name_of(COLD)
+    will_sample((FILE, "test_hot", 2, 895, hot), ("/x.py", "deep", 7, 300, hot), ("/x.py", "rare", 9, 5, hot),
+                ("/x.py", "deep", 7, 50, cold), ("/x.py", "main", 1, 500, "pytest"))
+    hot_lines = [
+        "1.25 s of CPU in 2 of 3 tests, sampled 999 times a second; written to " + path("session.pb.gz"),
+        "   1.20 s  %s   (lineburn annotate --comm %s)" % (HOT, hot),
+        "     74.6 %%  %s:2  work()" % os.path.relpath(FILE),
+        "     25.0 %%  %s:7  deep" % os.path.relpath("/x.py"),
+        "   0.05 s  %s   (lineburn annotate --comm %s)" % (COLD, cold),
+        "    100.0 %%  %s:7  deep" % os.path.relpath("/x.py")]
+    equal("pytest-hot-lines", session(), hot_lines)
+    base = path("baseline/baseline.pb.gz")
+    equal("pytest-stores", session(lineburn_baseline=path("baseline"))[6:], ["stored as the baseline: " + base])
+    stored = os.stat(base).st_mtime_ns
+    os.environ["STUB_DIFF"] = json.dumps({"whole": change(1e9, 1.3e9, 0.001), "lines": [
+        {"file": FILE, "function": "test_hot", "line": {"before": 1, "after": 2}, "text": {"before": None, "after": " work()"},
+         "self": change(1e9, 1.3e9, 0.001)},
+        {"file": FILE, "function": "test_hot", "line": {"before": 1, "after": 1}, "text": {"before": "", "after": ""},
+         "self": change(1e8, 1.1e8, 0.5)}]})
+    changed = ["    CPU 1.30 s, before 1.00 s: +30.0 %", "     +0.300 s  %s:2  work()" % os.path.relpath(FILE)]
+    equal("pytest-compares", session(lineburn_baseline=path("baseline"))[6:],
+          [HOT + ":", *changed, COLD + ":", *changed, "compared with %s: 2 of 2 tests changed" % base])
+    # One test in twenty would raise an alarm without reason: with two tests the limit is half.
+    os.environ["STUB_DIFF"] = json.dumps({"whole": change(1e9, 1.3e9, 0.03), "lines": []})
+    equal("pytest-many-tests", session(lineburn_baseline=path("baseline"))[6:],
+          ["compared with %s: 0 of 2 tests changed" % base])
+    equal("pytest-keeps-baseline", os.stat(base).st_mtime_ns, stored)
+    equal("pytest-updates", session(lineburn_baseline=path("baseline"), lineburn_update=True)[6:],
+          ["stored as the baseline: " + base])
+    del os.environ["STUB_DIFF"]
+
+
+def cannot():
+    os.environ.update(STUB_SAYS="lineburn: run it as root", STUB_STATUS="3")
+    said = raised(ValueError, session)
+    del os.environ["STUB_SAYS"]
+    equal("pytest-denied", (said or "").splitlines()[:1], ["lineburn: run it as root"])
+    equal("pytest-update-alone", raised(ValueError, lambda: session(lineburn_update=True)),
+          "--lineburn-update goes with --lineburn-baseline")
+
+
+names_threads()
+summary()
+cannot()
