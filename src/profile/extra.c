@@ -578,7 +578,7 @@ static size_t unpack_sample_times(struct profile *p, struct profile_sample *s,
 	uint64_t bucket = 0, bucket_ns = p->times.bucket_ns;
 	size_t nr_points, at = 1;
 
-	if (!nr || from[0] > (nr - 1) / 2)
+	if (from[0] > (nr - 1) / 2)
 		return 0;
 	nr_points = from[0];
 	for (size_t i = 0; i < nr_points; i++, at += 2) {
@@ -605,9 +605,11 @@ static int unpack_times(struct profile *p, const Lineburn__Extra *from)
 		return -EBADMSG;
 	p->times.bucket_ns = from->time_bucket_ns;
 	for (size_t i = 0; i < p->nr_samples; i++) {
-		size_t nr = unpack_sample_times(p, &p->samples[i], from->time + at,
-						from->n_time - at, &error);
+		size_t nr = 0;
 
+		if (at < from->n_time)
+			nr = unpack_sample_times(p, &p->samples[i], from->time + at,
+						 from->n_time - at, &error);
 		if (!nr)
 			return error == -ENOMEM ? error : -EBADMSG;
 		at += nr;

@@ -102,7 +102,7 @@ if [ -e conv.json ]; then
 	check numba-conv profile_has conv.json "total('conv.py sum') >= self_('conv.py sum') > 0" "file_self('arraymath.py') > 0"
 	narrow numba-conv-share profile_has conv.json "total('conv.py sum') > 15" \
 		"self_('conv.py sum') + file_self('arraymath.py') > 20" "miss('jit-no-lines') < 3"
-	part_of conv annotate --json --charge=mine >conv-mine.json
+	part_of conv annotate --json --charge=mine --skip-compile >conv-mine.json
 	check numba-conv-mine profile_has conv-mine.json "in_order('conv.py', 'HOT sum')" "self_('conv.py sum') > 0"
 fi
 
