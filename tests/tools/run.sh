@@ -354,8 +354,10 @@ for how in "beside others" plain alone; do
 case $name in
 beside | plain)
 	for _ in \$(seq 300); do
-		[ ! -e "\$WORK/beside.here" ] || [ ! -e "\$WORK/plain.here" ] || echo "ok $name"
-		[ ! -e "\$WORK/beside.here" ] || [ ! -e "\$WORK/plain.here" ] || break
+		if [ -e "\$WORK/beside.here" ] && [ -e "\$WORK/plain.here" ]; then
+			echo "ok $name"
+			break
+		fi
 		sleep 0.1
 	done
 	: >"\$WORK/$name.gone"
