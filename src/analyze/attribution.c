@@ -34,7 +34,7 @@ struct mapping_code {
 	const char *object; /* display name; interned */
 	bool may_charge; /* not kernel or interpreter, unless requested */
 	bool charges_last; /* C runtime: only if no other line of the stack can be */
-	bool is_system;
+	bool is_library;
 };
 
 /* Facts of one source frame: parallel to profile.lines. */
@@ -97,8 +97,7 @@ static void fill_code(const struct work *w, struct mapping_code *code,
 {
 	code->kind = code_kind_of(filename);
 	code->object = object_name(filename, w->p->pool);
-	/* Modules of a Python package are in the folders of its sources. */
-	code->is_system = object_is_system(filename) || source_is_library(filename);
+	code->is_library = object_is_library(filename);
 	code->may_charge = (code->kind != CODE_KERNEL || w->options.kernel) &&
 			   (code->kind != CODE_INTERPRETER || w->options.runtime);
 	code->charges_last = code->kind == CODE_C_RUNTIME && !w->options.runtime;
@@ -128,7 +127,7 @@ static int fill_line(struct work *w, const struct mapping_code *code,
 	site->line = tally_number(&w->lines, site->file, line);
 	if (site->line == PROFILE_NONE)
 		return -ENOMEM;
-	site->is_mine = !code->is_system && !file_is_library(w, site->file);
+	site->is_mine = !code->is_library && !file_is_library(w, site->file);
 	if (site->is_mine)
 		w->files.items[site->file].tag |= FILE_MINE;
 	if (site->function == PROFILE_NONE)

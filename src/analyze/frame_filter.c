@@ -196,16 +196,6 @@ static int hide_frames(struct frame_work *w)
 	return 0;
 }
 
-static struct weight sum_of(const struct profile *p)
-{
-	struct weigher weigher = weigher_of(p);
-	struct weight sum = {0};
-
-	for (size_t i = 0; i < p->nr_samples; i++)
-		weight_add(&sum, weigher_weigh(&weigher, &p->samples[i]));
-	return sum;
-}
-
 static int explain(const struct frame_work *w, struct error *err)
 {
 	const struct frame_filter *f = &w->filters[0];
@@ -243,7 +233,7 @@ static int apply(struct frame_work *w, struct filtered *n, struct error *err)
 	rc = w->has_hide ? hide_frames(w) : 0;
 	if (rc)
 		return error_set(err, rc, "out of memory");
-	n->left = sum_of(p);
+	n->left = weight_of_profile(p);
 	n->frames = w->filters;
 	n->nr_frames = w->nr;
 	return weight_is_zero(&n->left) && !weight_is_zero(&n->all) ? explain(w, err) : 0;
@@ -259,7 +249,7 @@ int frame_filter_profile(struct profile *p, const struct frame_filter *filters, 
 		*ret = calloc(1, sizeof(**ret));
 		if (!*ret)
 			return error_set(err, -ENOMEM, "out of memory");
-		(*ret)->all = sum_of(p);
+		(*ret)->all = weight_of_profile(p);
 	}
 	return apply(&w, *ret, err);
 }

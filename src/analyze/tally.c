@@ -135,3 +135,13 @@ struct weight weigher_weigh(struct weigher *w, const struct profile_sample *s)
 		cpu_ns = UINT64_MAX;
 	return (struct weight){.samples = samples, .cpu_ns = cpu_ns};
 }
+
+struct weight weight_of_profile(const struct profile *p)
+{
+	struct weigher weigher = weigher_of(p);
+	struct weight sum = {0};
+
+	for (size_t i = 0; i < p->nr_samples; i++)
+		weight_add(&sum, weigher_weigh(&weigher, &p->samples[i]));
+	return sum;
+}

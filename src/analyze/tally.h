@@ -28,6 +28,9 @@ struct weigher weigher_of(const struct profile *p);
 
 struct weight weigher_weigh(struct weigher *w, const struct profile_sample *s);
 
+/** Returns the weight of all samples together. */
+struct weight weight_of_profile(const struct profile *p);
+
 /* ---- sums ---- */
 
 struct tally_item {

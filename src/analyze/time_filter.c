@@ -76,16 +76,6 @@ static void scale(struct profile *p, struct profile_sample *s, double part)
 	}
 }
 
-static struct weight sum_of(const struct profile *p)
-{
-	struct weigher weigher = weigher_of(p);
-	struct weight sum = {0};
-
-	for (size_t i = 0; i < p->nr_samples; i++)
-		weight_add(&sum, weigher_weigh(&weigher, &p->samples[i]));
-	return sum;
-}
-
 int time_filter_profile(struct profile *p, const struct time_range *range,
 			const char *text, struct filtered **ret, struct error *err)
 {
@@ -103,7 +93,7 @@ int time_filter_profile(struct profile *p, const struct time_range *range,
 		*ret = calloc(1, sizeof(**ret));
 		if (!*ret)
 			return error_set(err, -ENOMEM, "out of memory");
-		(*ret)->all = sum_of(p);
+		(*ret)->all = weight_of_profile(p);
 	}
 	for (size_t i = 0; i < p->nr_samples; i++) {
 		struct profile_sample *s = &p->samples[i];
@@ -115,7 +105,7 @@ int time_filter_profile(struct profile *p, const struct time_range *range,
 		p->samples[kept++] = *s;
 	}
 	p->nr_samples = kept;
-	(*ret)->left = sum_of(p);
+	(*ret)->left = weight_of_profile(p);
 	(*ret)->time = text;
 	if (weight_is_zero(&(*ret)->left) && !weight_is_zero(&(*ret)->all))
 		return error_set_exit(

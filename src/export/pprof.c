@@ -38,12 +38,9 @@ static int write_sized(const struct profile *p, struct file_bytes *ret, double *
 /* "the callers of 2.1 % of the samples' CPU time are left out (...)" */
 static const char *note_of(struct profile *p, struct weight cut)
 {
-	struct weigher weigher = weigher_of(p);
-	struct weight all = {0};
+	struct weight all = weight_of_profile(p);
 	double share;
 
-	for (size_t i = 0; i < p->nr_samples; i++)
-		weight_add(&all, weigher_weigh(&weigher, &p->samples[i]));
 	share = all.cpu_ns ? (double)cut.cpu_ns / (double)all.cpu_ns
 			   : (double)cut.samples / (double)(all.samples + !all.samples);
 	return strpool_print(

@@ -173,15 +173,6 @@ static bool has_prefix_of(const char *s, const char *const *prefixes, size_t nr)
 	return false;
 }
 
-bool object_is_system(const char *filename)
-{
-	static const char *const roots[] = {
-		"/usr/",  "/lib/",       "/lib32/", "/lib64/", "/bin/",
-		"/sbin/", "/nix/store/", "[vdso]",  "/snap/",  "[vsyscall]"};
-
-	return has_prefix_of(filename, roots, ARRAY_SIZE(roots));
-}
-
 /* Matches ".../lib/python3.11/json/decoder.py" of any Python installation. */
 static bool in_python_library(const char *path)
 {
@@ -221,6 +212,17 @@ bool source_is_library(const char *path)
 		if (strstr(path, parts[i]))
 			return true;
 	return in_python_library(path);
+}
+
+bool object_is_library(const char *filename)
+{
+	static const char *const roots[] = {
+		"/usr/",  "/lib/",       "/lib32/", "/lib64/", "/bin/",
+		"/sbin/", "/nix/store/", "[vdso]",  "/snap/",  "[vsyscall]"};
+
+	/* Modules of a package are in the folders of its sources. */
+	return has_prefix_of(filename, roots, ARRAY_SIZE(roots)) ||
+	       source_is_library(filename);
 }
 
 bool function_is_start_code(const char *function)

@@ -52,8 +52,11 @@ const char *object_name(const char *filename, struct strpool *pool);
  */
 const char *object_stand_in(const char *filename, struct strpool *pool);
 
-/** Does the mapped file belong to the system: under /usr, /lib, /nix/store, ...? */
-bool object_is_system(const char *filename);
+/**
+ * Does the mapped file belong to a library rather than to the user's own program: is it
+ * under /usr, /lib, /nix/store, ..., or in a folder of source_is_library()?
+ */
+bool object_is_library(const char *filename);
 
 /**
  * Does a source file belong to a library rather than to the user's own program? That

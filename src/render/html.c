@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/hot_lines.h"
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "render/figure.h"
@@ -95,24 +96,7 @@ static void put_text(const char *s, FILE *out)
 		}
 }
 
-struct static_line {
-	const struct attribution_file *file;
-	const struct attribution_line *line;
-};
-
-static int hottest_first(const void *va, const void *vb)
-{
-	const struct static_line *a = va, *b = vb;
-	int r = weight_compare(a->line->self, b->line->self);
-
-	if (!r)
-		r = weight_compare(a->line->total, b->line->total);
-	if (!r)
-		r = strcmp(a->file->path, b->file->path);
-	return r ? r : (a->line->line > b->line->line) - (a->line->line < b->line->line);
-}
-
-static void put_static_line(const struct attribution *a, const struct static_line *l,
+static void put_static_line(const struct attribution *a, const struct hot_line *l,
 			    FILE *out)
 {
 	const struct attribution_source *source = &l->file->source;
@@ -132,20 +116,11 @@ static void put_static_line(const struct attribution *a, const struct static_lin
 
 static int put_static_table(const struct attribution *a, FILE *out)
 {
-	_cleanup_free_ struct static_line *lines = NULL;
-	size_t nr = 0, max = 0;
+	_cleanup_free_ struct hot_line *lines = NULL;
+	size_t nr;
 
-	for (size_t i = 0; i < a->nr_files; i++)
-		max += a->files[i].nr_lines;
-	lines = calloc(max + 1, sizeof(*lines));
-	if (!lines)
+	if (hot_lines_of(a, NULL, &lines, &nr))
 		return -ENOMEM;
-	for (size_t i = 0; i < a->nr_files; i++)
-		for (size_t k = 0; k < a->files[i].nr_lines; k++)
-			if (!a->files[i].lines[k].no_code)
-				lines[nr++] = (struct static_line){&a->files[i],
-								   &a->files[i].lines[k]};
-	qsort(lines, nr, sizeof(*lines), hottest_first);
 	fputs("<noscript>\n<p>This page needs JavaScript for all that it can show. The "
 	      "hottest lines:\n<table><tr><th>self %<th>total %<th>line<th>function"
 	      "<th>source\n",

@@ -407,8 +407,7 @@ static int page_builder_init(struct page_builder *b)
 		m->kind = code_kind_of(name);
 		m->object = object_name(name, p->pool);
 		m->is_library = m->kind == CODE_INTERPRETER ||
-				m->kind == CODE_C_RUNTIME || object_is_system(name) ||
-				source_is_library(name);
+				m->kind == CODE_C_RUNTIME || object_is_library(name);
 	}
 	return add_paths(b);
 }

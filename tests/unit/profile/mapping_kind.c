@@ -103,9 +103,9 @@ static void libraries(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(mine); i++)
 		if (source_is_library(mine[i]))
 			fail_msg("%s is no library", mine[i]);
-	assert_true(object_is_system("/usr/lib/libc.so.6"));
-	assert_true(object_is_system("[vdso]"));
-	assert_false(object_is_system("/home/me/app"));
+	assert_true(object_is_library("/usr/lib/libc.so.6"));
+	assert_true(object_is_library("[vdso]"));
+	assert_false(object_is_library("/home/me/app"));
 }
 
 static void languages(void **state)
