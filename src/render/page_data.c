@@ -338,22 +338,56 @@ static int64_t levels_up(const struct page_stacks *s, const struct page_sample *
 	return up;
 }
 
-/* Nodes as a distance from the node of the sample before. */
-static json_t *samples_value(struct json_builder *b, const struct attribution *a,
-			     const struct page_stacks *s)
+/* NULL: out of memory. */
+static json_t *weight_number(struct tally *weights, struct weight w)
+{
+	uint32_t number = tally_number(weights, w.samples, w.cpu_ns);
+
+	return number == PROFILE_NONE ? NULL : json_integer(number);
+}
+
+/*
+ * Each stack as node, charged level, labels, number of buckets, and for each bucket its
+ * number and that of its weight. Nodes and buckets are distances from the one before.
+ */
+static json_t *samples_value(struct json_builder *b, const struct page_stacks *s,
+			     struct tally *weights)
 {
 	json_t *values = json_array();
-	int64_t last = 0;
+	int64_t node = 0;
 
-	for (size_t i = 0; i < s->nr_samples; i++) {
-		const struct page_sample *sample = &s->samples[i];
+	for (size_t i = 0, end; i < s->nr_samples; i = end) {
+		const struct page_sample *first = &s->samples[i];
+		int64_t bucket = 0;
 
-		add_number(b, values, (int64_t)sample->node - last);
-		add_number(b, values, levels_up(s, sample));
-		add_number(b, values, sample->labels);
-		add_weight(b, values, a, sample->weight);
-		last = sample->node;
+		for (end = i + 1; end < s->nr_samples && page_sample_repeats(s, end);
+		     end++)
+			;
+		add_number(b, values, (int64_t)first->node - node);
+		add_number(b, values, levels_up(s, first));
+		add_number(b, values, first->labels);
+		add_number(b, values, (int64_t)(end - i));
+		for (size_t k = i; k < end; k++) {
+			const struct page_sample *sample = &s->samples[k];
+
+			add_number(b, values, (int64_t)sample->bucket - bucket);
+			json_add(b, values, weight_number(weights, sample->weight));
+			bucket = sample->bucket;
+		}
+		node = first->node;
 	}
+	return values;
+}
+
+/* Most samples have one of few weights: their number is shorter. */
+static json_t *weights_value(struct json_builder *b, const struct attribution *a,
+			     const struct tally *weights)
+{
+	json_t *values = json_array();
+
+	for (size_t i = 0; i < weights->nr; i++)
+		add_weight(b, values, a,
+			   (struct weight){weights->items[i].a, weights->items[i].b});
 	return values;
 }
 
@@ -404,6 +438,7 @@ static char *print_stacks(const struct attribution *a, const struct page_stacks 
 {
 	struct json_builder b = {0};
 	struct page_texts texts = {.values = json_array()};
+	struct tally weights = {0}; /* different pairs of samples and their CPU time */
 	json_t *root = json_object(), *labels = json_array(), *paths = json_array();
 
 	for (size_t i = 0; i < s->nr_paths; i++)
@@ -415,10 +450,13 @@ static char *print_stacks(const struct attribution *a, const struct page_stacks 
 	json_set(&b, root, "texts", texts.values);
 	json_set(&b, root, "frames", frames_value(&b, s));
 	json_set(&b, root, "nodes", nodes_value(&b, s));
-	json_set(&b, root, "samples", samples_value(&b, a, s));
+	json_set(&b, root, "samples", samples_value(&b, s, &weights));
+	json_set(&b, root, "weights", weights_value(&b, a, &weights));
+	json_set(&b, root, "bucketNs", json_count(s->bucket_ns));
 	json_set(&b, root, "labels", labels);
 	json_set(&b, root, "cut", cut_value(a, s->cut, detail));
 	tally_deinit(&texts.index);
+	tally_deinit(&weights);
 	return print_for_script(&b, root);
 }
 
@@ -428,7 +466,8 @@ static int print_stacks_with(const struct render_input *in, enum page_detail det
 {
 	_cleanup_(page_labels_freep) struct page_labels *labels = NULL;
 	_cleanup_(page_stacks_freep) struct page_stacks *s = NULL;
-	struct page_stacks_options options = {.max_nodes = max_nodes};
+	struct page_stacks_options options = {.max_nodes = max_nodes,
+					      .max_repeats = PAGE_MAX_TIMES};
 	int r = page_labels_new(in->profile, detail, &labels);
 
 	if (r)

@@ -10,6 +10,8 @@
 
 #define PAGE_MAX_BYTES        (1200u << 10) /* of all data; else callers are left out */
 #define PAGE_MAX_SOURCE_BYTES (400u << 10) /* of source text, the hottest files first */
+/* Of further times of a stack, some 7 bytes each; else buckets of time are longer. */
+#define PAGE_MAX_TIMES (24u << 10)
 
 struct page_data {
 	char *facts; /* heap: what was recorded, texts, sources */

@@ -2,12 +2,15 @@
 #include "render/page_stacks.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "base/vec.h"
 #include "profile/mapping_kind.h"
+
+#define MAX_BUCKETS (1u << 14) /* of time */
 
 /* What a mapping tells about its code; one more for code without a mapping. */
 struct page_mapping {
@@ -268,20 +271,46 @@ static int walk_location(struct page_builder *b, struct html_walk *w, uint32_t l
 	return r;
 }
 
+static int compare_numbers(uint32_t a, uint32_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_stacks(const struct page_sample *a, const struct page_sample *b)
+{
+	int r = compare_numbers(a->node, b->node);
+
+	if (!r)
+		r = compare_numbers(a->charged, b->charged);
+	return r ? r : compare_numbers(a->labels, b->labels);
+}
+
+static int compare_samples(const void *va, const void *vb)
+{
+	const struct page_sample *a = va, *b = vb;
+	int r = compare_stacks(a, b);
+
+	return r ? r : compare_numbers(a->bucket, b->bucket);
+}
+
 static bool is_sample(uint32_t item, const void *key, const void *ctx)
 {
 	const struct page_sample *a = &((const struct page_stacks *)ctx)->samples[item];
 	const struct page_sample *b = key;
 
-	return a->node == b->node && a->charged == b->charged && a->labels == b->labels;
+	return !compare_samples(a, b);
 }
 
 static int add_sample(struct page_builder *b, const struct page_sample *s)
 {
 	struct page_stacks *to = b->to;
-	uint64_t hash = hash_u64(hash_u64(s->node, s->charged), s->labels);
-	uint32_t number = hashmap_find(&b->sample_index, hash, is_sample, s, to);
+	uint64_t hash = hash_u64(hash_u64(s->node, s->charged),
+				 (uint64_t)s->labels << 32 | s->bucket);
+	uint32_t number;
 
+	if (weight_is_zero(&s->weight))
+		return 0;
+	number = hashmap_find(&b->sample_index, hash, is_sample, s, to);
 	if (number != HASHMAP_NONE) {
 		weight_add(&to->samples[number].weight, s->weight);
 		return 0;
@@ -292,6 +321,52 @@ static int add_sample(struct page_builder *b, const struct page_sample *s)
 		return -ENOMEM;
 	to->samples[to->nr_samples++] = *s;
 	return 0;
+}
+
+/* The part of @whole that the first @passed of @all samples have. */
+static struct weight part_of(struct weight whole, uint64_t passed, uint64_t all)
+{
+	double part = (double)passed / (double)all;
+
+	if (passed == all)
+		return whole;
+	return (struct weight){(uint64_t)llround((double)whole.samples * part),
+			       (uint64_t)llround((double)whole.cpu_ns * part)};
+}
+
+/*
+ * Adds what a sample of the profile has in each bucket of time. The parts add up to the
+ * whole, and are those of analyze/time_filter.h but for rounding.
+ */
+static int add_parts(struct page_builder *b, const struct profile_sample *from,
+		     struct page_sample s)
+{
+	const struct series *times = &b->p->times;
+	const struct series_point *first = NULL;
+	struct weight whole = s.weight, before = {0};
+	uint64_t all = 0, passed = 0;
+	int r = 0;
+
+	if (b->to->bucket_ns)
+		first = series_point(times, from->times.first);
+	if (!first)
+		return add_sample(b, &s);
+	for (const struct series_point *at = first; at;
+	     at = series_point(times, at->next))
+		all += at->count;
+	for (const struct series_point *at = first; at && !r;
+	     at = series_point(times, at->next)) {
+		struct weight until;
+
+		passed += at->count;
+		until = part_of(whole, passed, all);
+		s.bucket = series_offset(times, at->bucket) + 1;
+		s.weight.samples = until.samples - before.samples;
+		s.weight.cpu_ns = until.cpu_ns - before.cpu_ns;
+		r = add_sample(b, &s);
+		before = until;
+	}
+	return r;
 }
 
 static int walk_stack(struct page_builder *b, size_t index, uint32_t labels,
@@ -319,8 +394,11 @@ static int walk_stack(struct page_builder *b, size_t index, uint32_t labels,
 	if (!w.is_whole)
 		weight_add(&b->to->cut, weight);
 	return r ? r
-		 : add_sample(b,
-			      &(struct page_sample){w.node, w.charged, labels, weight});
+		 : add_parts(b, s,
+			     (struct page_sample){.node = w.node,
+						  .charged = w.charged,
+						  .labels = labels,
+						  .weight = weight});
 }
 
 /* ---- the order of samples ---- */
@@ -356,13 +434,46 @@ static int walk_stacks(struct page_builder *b, const uint32_t *labels)
 	return r;
 }
 
-static int by_node(const void *va, const void *vb)
-{
-	const struct page_sample *a = va, *b = vb;
+/* ---- times ---- */
 
-	if (a->node != b->node)
-		return a->node < b->node ? -1 : 1;
-	return (a->labels > b->labels) - (a->labels < b->labels);
+bool page_sample_repeats(const struct page_stacks *s, size_t sample)
+{
+	return sample && !compare_stacks(&s->samples[sample - 1], &s->samples[sample]);
+}
+
+static size_t count_repeats(const struct page_stacks *s)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < s->nr_samples; i++)
+		nr += page_sample_repeats(s, i);
+	return nr;
+}
+
+/* Doubles the length of all buckets. */
+static void coarsen(struct page_stacks *s)
+{
+	size_t nr = 0;
+
+	s->bucket_ns *= 2;
+	for (size_t i = 0; i < s->nr_samples; i++) {
+		struct page_sample at = s->samples[i];
+
+		at.bucket = (at.bucket + 1) / 2;
+		if (nr && !compare_samples(&s->samples[nr - 1], &at))
+			weight_add(&s->samples[nr - 1].weight, at.weight);
+		else
+			s->samples[nr++] = at;
+	}
+	s->nr_samples = nr;
+}
+
+static void sort_samples(struct page_stacks *s, size_t max_repeats)
+{
+	if (s->nr_samples)
+		qsort(s->samples, s->nr_samples, sizeof(*s->samples), compare_samples);
+	for (uint32_t nr = MAX_BUCKETS; nr > 1 && count_repeats(s) > max_repeats; nr /= 2)
+		coarsen(s);
 }
 
 /* ---- all of it ---- */
@@ -400,6 +511,9 @@ static int page_builder_init(struct page_builder *b)
 	if (!b->to || !b->mappings || !b->frame_of[0] || !b->frame_of[1] ||
 	    !b->nameless_of)
 		return -ENOMEM;
+	/* A file may claim that it was recorded for years. */
+	if (p->times.nr && series_offset(&p->times, p->times.highest) < MAX_BUCKETS)
+		b->to->bucket_ns = p->times.bucket_ns;
 	for (size_t i = 0; i <= p->nr_mappings; i++) {
 		const char *name = i < p->nr_mappings ? p->mappings[i].filename : "";
 		struct page_mapping *m = &b->mappings[i];
@@ -425,8 +539,7 @@ int page_stacks_new(const struct profile *p, const struct attribution *a,
 		r = take_paths(&b);
 	if (r)
 		return r;
-	if (b.to->nr_samples)
-		qsort(b.to->samples, b.to->nr_samples, sizeof(*b.to->samples), by_node);
+	sort_samples(b.to, options->max_repeats);
 	*ret = take_ptr(b.to);
 	return 0;
 }

@@ -49,6 +49,7 @@ struct page_sample {
 	uint32_t
 		charged; /* node of the charged frame; PROFILE_NONE: no line is charged */
 	uint32_t labels; /* as in page_stacks_options */
+	uint32_t bucket; /* of page_stacks.bucket_ns since the start, + 1; 0: not known */
 	struct weight weight;
 };
 
@@ -62,8 +63,10 @@ struct page_stacks {
 	size_t nr_frames, cap_frames;
 	struct page_node *nodes;
 	size_t nr_nodes, cap_nodes;
-	struct page_sample *samples; /* different in node, charge or labels; by node */
+	/* Different in node, charge, labels or bucket; in this order. */
+	struct page_sample *samples;
 	size_t nr_samples, cap_samples;
+	uint64_t bucket_ns; /* 0: times are not known */
 	struct weight cut; /* of samples that lost their callers */
 };
 
@@ -74,10 +77,18 @@ struct page_stacks_options {
 	 * this. Of the others the charged frame stays, called by PAGE_CUT.
 	 */
 	size_t max_nodes;
+	/*
+	 * Buckets become longer until no more samples than this differ from the one before
+	 * only in their bucket.
+	 */
+	size_t max_repeats;
 };
 
 /* The function that stands for callers that are left out. */
 #define PAGE_CUT "[callers left out]"
+
+/** Does @s differ from the sample before only in its bucket? */
+bool page_sample_repeats(const struct page_stacks *s, size_t sample);
 
 /** Return: 0 or -ENOMEM. */
 int page_stacks_new(const struct profile *p, const struct attribution *a,

@@ -42,3 +42,7 @@ figure html-opens in_browser opens mixed.html
 # A part of the page is that part of the profile.
 "$LB" annotate --json --skip-compile mixed.pb.gz >program.json
 check html-filtered in_browser figures mixed.html program.json 'phase=the+program+itself'
+"$LB" annotate --json --time 0.5-1.5 mixed.pb.gz >middle.json
+check html-time in_browser figures mixed.html middle.json time=0.5-1.5
+"$LB" annotate --json --time 0.5-1.5 --skip-compile mixed.pb.gz >both.json
+check html-time-filtered in_browser figures mixed.html both.json 'time=0.5-1.5&phase=the+program+itself'

@@ -14,7 +14,7 @@
 const facts = JSON.parse(document.getElementById("facts-data").textContent);
 const stacks = JSON.parse(document.getElementById("stacks-data").textContent);
 const KINDS = ["yours", "library", "Python", "JIT", "kernel"];
-const COLUMNS = { function: 5, frame: 2, node: 2, sample: facts.hasCpu ? 5 : 4, instruction: 6 };
+const COLUMNS = { function: 5, frame: 2, node: 2, weight: facts.hasCpu ? 2 : 1, instruction: 6 };
 const MAX_ROWS = 60; /* of a table, until more are asked for */
 const MAX_OPTIONS = 500; /* of a filter */
 const MAX_CALLS = 40; /* rows of a table of callers */
@@ -81,17 +81,27 @@ for (let i = 0; i < nrNodes; i++) {
 	nodeFrame[i] = stacks.nodes[i * COLUMNS.node + 1];
 }
 
+/* A sample's parts are bucket of time (-1: not known), count, value, and so on. */
 const samples = [];
-for (let i = 0, node = 0; i < stacks.samples.length; i += COLUMNS.sample) {
-	const [distance, up, set, count, ns] = stacks.samples.slice(i, i + COLUMNS.sample);
+let nrBuckets = 0;
+for (let i = 0, node = 0; i < stacks.samples.length;) {
+	const [distance, up, set, nr] = stacks.samples.slice(i, i += 4);
+	const parts = [];
 	let charged = -1;
+	let bucket = -1;
 	node += distance;
 	if (up >= 0) {
 		charged = node;
 		for (let k = 0; k < up; k++)
 			charged = nodeParent[charged];
 	}
-	samples.push({ node, charged, set, count, value: facts.hasCpu ? ns : count });
+	for (const end = i + 2 * nr; i < end; i += 2) {
+		const at = stacks.samples[i + 1] * COLUMNS.weight;
+		bucket += stacks.samples[i];
+		parts.push(bucket, stacks.weights[at], stacks.weights[at + COLUMNS.weight - 1]);
+	}
+	nrBuckets = Math.max(nrBuckets, bucket + 1);
+	samples.push({ node, charged, set, parts, count: 0, value: 0 });
 }
 
 /* Instructions by the key of their line; their figures are those of the whole profile. */
@@ -153,7 +163,26 @@ function parseState() {
 		leaves: params.get("flame") === "leaves",
 		byLine: params.get("frames") === "lines",
 		zoom: params.get("zoom") || "",
+		time: parseTime(params.get("time") || ""),
 	};
+}
+
+const bucketSeconds = stacks.bucketNs / 1e9;
+const secondsOf = (bucket) => Number((bucket * bucketSeconds).toFixed(3));
+const timeText = (first, end) => `${secondsOf(first)}-${secondsOf(end)}`;
+
+/* The buckets whose middle is in "2-5", "2-" or "-5", as of --time; null: all of them. */
+function parseTime(text) {
+	const found = /^([\d.]*)-([\d.]*)$/.exec(text);
+	if (!found || text === "-")
+		return null;
+	const from = Number(found[1]);
+	const to = found[2] ? Number(found[2]) : secondsOf(nrBuckets);
+	const first = Math.ceil(from / bucketSeconds - 0.5);
+	const end = Math.min(nrBuckets, Math.max(first + 1, Math.ceil(to / bucketSeconds - 0.5)));
+	if (!(first < end))
+		return null;
+	return { first, end, isExact: secondsOf(first) === from && secondsOf(end) === Math.min(to, secondsOf(nrBuckets)) };
 }
 
 /* The fragment with some parameters changed; null takes one away. */
@@ -295,7 +324,22 @@ function ranked(sums, nr) {
 	return rows.sort((a, b) => sums.self[b] - sums.self[a] || sums.total[b] - sums.total[a]);
 }
 
-function makeView(filters, beneath) {
+/* Gives each sample what it has in a range of time; null: all that it has. */
+function weighSamples(time) {
+	for (const sample of samples) {
+		sample.count = sample.value = 0;
+		for (let i = 0; i < sample.parts.length; i += 3) {
+			const bucket = sample.parts[i];
+			if (time && (bucket < time.first || bucket >= time.end))
+				continue;
+			sample.count += sample.parts[i + 1];
+			sample.value += sample.parts[i + 2];
+		}
+	}
+}
+
+function makeView(filters, beneath, time) {
+	weighSamples(time);
 	const focus = focusFrames(beneath);
 	const view = {
 		samples: [], count: 0, value: 0, withLine: 0,
@@ -304,7 +348,7 @@ function makeView(filters, beneath) {
 		frameSums: new Sums(nrFrames),
 	};
 	for (const sample of samples) {
-		if (!passes(sample, filters))
+		if (!(sample.count || sample.value) || !passes(sample, filters))
 			continue;
 		const top = topOf(sample.node, focus);
 		if (top === undefined)
@@ -325,11 +369,12 @@ let view;
 let viewKey;
 
 function updateView() {
-	const key = JSON.stringify([[...state.filters].map(([label, v]) => [label.name, v]), state.beneath]);
+	const key = JSON.stringify([[...state.filters].map(([label, v]) => [label.name, v]), state.beneath,
+		state.time && timeText(state.time.first, state.time.end)]);
 	if (key === viewKey)
 		return false;
 	viewKey = key;
-	view = makeView(state.filters, state.beneath);
+	view = makeView(state.filters, state.beneath, state.time);
 	return true;
 }
 
@@ -449,7 +494,7 @@ function showStatus() {
 	const [count, value] = facts.hasCpu ? facts.all : [facts.all[0], facts.all[0]];
 	const part = value ? 100 * view.value / value : 0;
 	const what = facts.countsSamples ? "samples" : facts.unit;
-	const isAll = !state.filters.size && !state.beneath;
+	const isAll = !state.filters.size && !state.beneath && !state.time;
 	let text = isAll ? `all ${count} ${what}` : `${view.count} of ${count} ${what}, ${part.toFixed(1)} %`;
 	if (state.search)
 		text += `; "${state.search}" is on ${percent(share(searchedValue())) || "0.0"} % of their stacks`;
@@ -991,13 +1036,17 @@ function frameName(frame) {
 	return state.byLine && frameLine[frame] >= 0 ? `${f.name}  ${lineText(frameLine[frame])}` : f.name;
 }
 
+function colourOf(f) {
+	return f.isLibrary && f.kind !== 4 && f.kind !== 3 ? 1 : f.kind;
+}
+
 function flameColour(d) {
 	if (d.highlight)
 		return "var(--hit)";
 	if (d.data.frame === undefined)
 		return "var(--edge)";
 	const f = functions[frameFunction[d.data.frame]];
-	return `var(--kind-${f.isLibrary && f.kind !== 4 && f.kind !== 3 ? 1 : f.kind})`;
+	return `var(--kind-${colourOf(f)})`;
 }
 
 function kindText(f) {
@@ -1149,6 +1198,183 @@ function chartKeyDown(event) {
 	event.preventDefault();
 }
 
+/* ---- the strip: CPU by time ---- */
+
+const MAX_TICKS = 8;
+const TICK_STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400, 43200, 86400];
+
+/* The value of each bucket by kind: the kernel's own, else that of the function with the self. */
+function barsOfKinds() {
+	const bars = KINDS.map(() => new Float64Array(nrBuckets));
+	for (const sample of samples) {
+		const top = passes(sample, state.filters) ? topOf(sample.node, view.focus) : undefined;
+		if (top === undefined)
+			continue;
+		const isKernel = functions[frameFunction[nodeFrame[sample.node]]].kind === 4;
+		const bar = bars[isKernel ? 4 : colourOf(functions[selfFunction(sample.node, top)])];
+		for (let i = 0; i < sample.parts.length; i += 3)
+			if (sample.parts[i] >= 0)
+				bar[sample.parts[i]] += sample.parts[i + 2];
+	}
+	return bars;
+}
+
+let bars; /* of all kinds together */
+
+/* One above the other, in a picture of 1000 units that the browser stretches. */
+function drawBars() {
+	const kinds = barsOfKinds();
+	const low = new Float64Array(nrBuckets);
+	bars = low.map((_, i) => kinds.reduce((sum, bar) => sum + bar[i], 0));
+	const most = bars.reduce((a, b) => Math.max(a, b), 0) || 1;
+	const svg = $("time").querySelector("svg");
+	svg.setAttribute("viewBox", `0 0 ${nrBuckets} 1000`);
+	svg.replaceChildren(...kinds.map((bar, kind) => {
+		const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+		let d = "";
+		bar.forEach((value, i) => {
+			const height = 1000 * value / most;
+			if (value)
+				d += `M${i} ${(1000 - low[i]).toFixed(1)}v-${height.toFixed(1)}h1v${height.toFixed(1)}z`;
+			low[i] += height;
+		});
+		path.setAttribute("d", d);
+		path.setAttribute("fill", `var(--kind-${kind})`);
+		return path;
+	}));
+	$("time-scale").firstElementChild.textContent = rateText(most, 1);
+}
+
+/* "1.3 CPUs": the value of some buckets, as a mean over their time. */
+function rateText(value, nr) {
+	const rate = value / (nr * bucketSeconds);
+	if (!facts.hasCpu)
+		return `${rate.toFixed(1)} ${facts.unit} per second`;
+	return `${(rate / 1e9).toFixed(rate < 1e8 ? 2 : 1)} CPUs`;
+}
+
+function drawAxis() {
+	const end = nrBuckets * bucketSeconds;
+	const step = TICK_STEPS.find((s) => end / s <= MAX_TICKS) || end;
+	const ticks = [];
+	for (let i = 0; i * step < end * 0.97; i++) {
+		const tick = el("span", {}, `${Number((i * step).toFixed(1))}${i ? "" : " s"}`);
+		tick.style.left = `${100 * i * step / end}%`;
+		ticks.push(tick);
+	}
+	$("time-axis").replaceChildren(...ticks);
+}
+
+function showRange(time) {
+	const { first, end } = time || { first: 0, end: nrBuckets };
+	const box = $("time-range");
+	box.hidden = $("time-clear").hidden = !time;
+	box.style.left = `${100 * first / nrBuckets}%`;
+	box.style.width = `${100 * (end - first) / nrBuckets}%`;
+	$("time-from").value = secondsOf(first);
+	$("time-to").value = secondsOf(end);
+	const rate = rateText(bars.slice(first, end).reduce((a, b) => a + b, 0), end - first);
+	$("time-said").textContent = time
+		? `Only ${secondsOf(first)} to ${secondsOf(end)} s of ${secondsOf(nrBuckets)} s, as --time ${timeText(first, end)}: ${rate} on average.` +
+			(time.isExact === false ? ` Times are known to ${secondsOf(1)} s here.` : "")
+		: `All ${secondsOf(nrBuckets)} s: ${rate} on average.`;
+}
+
+let stripKey;
+
+function showStrip() {
+	if (nrBuckets < 2)
+		return;
+	const key = JSON.stringify([[...state.filters].map(([label, v]) => [label.name, v]), state.beneath]);
+	if (key !== stripKey) {
+		stripKey = key;
+		drawBars();
+	}
+	showRange(state.time);
+}
+
+/* From one bucket to another, in either order; all of them: no choice. */
+function goToTime(first, end, replaces) {
+	first = Math.max(0, Math.min(first, nrBuckets - 1));
+	end = Math.max(first + 1, Math.min(end, nrBuckets));
+	const isAll = first === 0 && end === nrBuckets;
+	go({ time: isAll ? null : timeText(first, end), zoom: null }, replaces);
+	showRange(state.time);
+}
+
+function stripKeyDown(event) {
+	const step = Math.max(1, Math.round(nrBuckets / 60));
+	const by = { ArrowLeft: -step, ArrowRight: step }[event.key];
+	if (event.key === "Escape")
+		go({ time: null, zoom: null });
+	else if (!by || event.target !== $("time"))
+		return;
+	else if (!state.time)
+		goToTime(0, Math.ceil(nrBuckets / 10));
+	else if (event.shiftKey)
+		goToTime(state.time.first, state.time.end + by, true);
+	else {
+		const { first, end } = state.time;
+		const fits = Math.max(-first, Math.min(by, nrBuckets - end));
+		goToTime(first + fits, end + fits, true);
+	}
+	event.preventDefault();
+}
+
+function listenStrip() {
+	const strip = $("time");
+	let drag; /* where it began, and the buckets so far */
+	const bucketAt = (event) => {
+		const box = strip.getBoundingClientRect();
+		const at = Math.floor(nrBuckets * (event.clientX - box.left) / box.width);
+		return Math.max(0, Math.min(at, nrBuckets - 1));
+	};
+	strip.addEventListener("pointerdown", (event) => {
+		if (event.button)
+			return;
+		strip.setPointerCapture(event.pointerId);
+		drag = { x: event.clientX, from: bucketAt(event) };
+	});
+	strip.addEventListener("pointermove", (event) => {
+		if (!drag || (!drag.end && Math.abs(event.clientX - drag.x) < 4))
+			return;
+		const to = bucketAt(event);
+		drag.first = Math.min(drag.from, to);
+		drag.end = Math.max(drag.from, to) + 1;
+		showRange(drag);
+	});
+	strip.addEventListener("pointerup", () => {
+		if (drag && drag.end)
+			goToTime(drag.first, drag.end);
+		drag = null;
+	});
+	strip.addEventListener("pointercancel", () => {
+		drag = null;
+		showRange(state.time);
+	});
+	const typed = (id) => Math.round(Number($(id).value) / bucketSeconds);
+	$("time-from").addEventListener("change", () => goToTime(typed("time-from"), typed("time-to")));
+	$("time-to").addEventListener("change", () => goToTime(Math.min(typed("time-from"), typed("time-to") - 1), typed("time-to")));
+	$("time-clear").addEventListener("click", () => {
+		go({ time: null, zoom: null });
+		strip.focus();
+	});
+	$("strip").addEventListener("keydown", stripKeyDown);
+}
+
+function makeStrip() {
+	if (nrBuckets < 2)
+		return;
+	$("strip").hidden = false;
+	$("strip-title").textContent = `${facts.hasCpu ? "CPU" : facts.unit} by time`;
+	for (const id of ["time-from", "time-to"]) {
+		$(id).step = secondsOf(1);
+		$(id).max = secondsOf(nrBuckets);
+	}
+	drawAxis();
+	listenStrip();
+}
+
 /* ---- all of it ---- */
 
 function show() {
@@ -1165,6 +1391,7 @@ function show() {
 	showSource();
 	showSelected();
 	showStatus();
+	showStrip();
 	showFlame();
 }
 
@@ -1214,7 +1441,7 @@ function listen() {
 	on("flame-lines", () => ({ frames: "lines", zoom: null }));
 	on("zoom-out", () => ({ zoom: null }));
 	$("reset").addEventListener("click", () => {
-		const none = { q: null, beneath: null, zoom: null };
+		const none = { q: null, beneath: null, time: null, zoom: null };
 		for (const label of labels)
 			none[label.param] = null;
 		go(none);
@@ -1262,14 +1489,16 @@ function listenTheme() {
 
 function showKinds() {
 	const used = new Set(functions.map((f) => f.kind));
-	$("kinds").replaceChildren(...KINDS.map((name, kind) => el("li", { class: `kind-${kind}` }, name))
-		.filter((_, kind) => used.has(kind) || kind === 1));
+	for (const list of document.querySelectorAll(".kinds"))
+		list.replaceChildren(...KINDS.map((name, kind) => el("li", { class: `kind-${kind}` }, name))
+			.filter((_, kind) => used.has(kind) || kind === 1));
 }
 
 $("page").hidden = false;
 showFacts();
 showKinds();
 makeFilters();
+makeStrip();
 listen();
 listenTheme();
 show();

@@ -5,7 +5,7 @@
  *   harmless PAGE               names and sources of the page run nothing and load nothing
  *   figures PAGE JSON [HASH]    each line's self and total are those of annotate --json
  *   opens PAGE                  how long it takes, in CPU time of the page
- *   uses PAGE                   search, tables, lines, callers, filters, zoom, address, keys, print
+ *   uses PAGE                   search, tables, lines, callers, filters, zoom, time, address, keys, print
  *   accessible PAGE             axe-core's rules, light and dark
  *   shots PAGE FOLDER           screenshots for README.md
  * The last line is the result; the exit status tells whether all is right. The modules are in the
@@ -129,6 +129,7 @@ async function figures(browser) {
 	const of = (l, name) => profile.samples.cpu_ns ? l[`${name}_cpu_ns`] : l[name];
 	const expected = new Map();
 	const found = new Map();
+	same("samples", await shownCount(page), profile.samples.count);
 	for (const f of profile.files)
 		for (const l of f.lines)
 			if (!l.no_code)
@@ -261,9 +262,75 @@ async function usesFlame(page) {
 	await page.click("#flame-functions");
 }
 
+/* Drags over a part of the strip, 0 to 1. */
+async function drag(page, from, to) {
+	const box = await (await page.$("#time")).boundingBox();
+	const y = box.y + box.height / 2;
+	await page.mouse.move(box.x + from * box.width, y);
+	await page.mouse.down();
+	await page.mouse.move(box.x + (from + to) / 2 * box.width, y);
+	await page.mouse.move(box.x + to * box.width, y);
+	await page.mouse.up();
+}
+
+const timeOf = async (page) => (/time=([\d.]+-[\d.]+)/.exec(await hash(page)) || [])[1];
+const shownCount = async (page) => Number(/\d+/.exec(await text(page, "#status"))[0]);
+
+async function usesTime(page) {
+	const all = await text(page, "#status");
+	const table = await rows(page);
+	const end = Number(await page.inputValue("#time-to"));
+	const step = Number(await page.getAttribute("#time-to", "step"));
+	const near = (a, b) => Math.abs(a - b) <= 1.01 * step;
+	same("the strip shows every kind", await page.$$eval("#time path", (all) => all.length), 5);
+	await page.$eval("#strip", (e) => e.scrollIntoView());
+	await drag(page, 0.75, 0.25);
+	const [from, to] = (await timeOf(page)).split("-").map(Number);
+	holds(`${from} to ${to} s of ${end} s are the middle`, near(from, end / 4) && near(to, end * 3 / 4));
+	holds("the sentence", (await text(page, "#time-said")).startsWith(`Only ${from} to ${to} s of ${end} s, as --time ${from}-${to}: `));
+	const middle = await rows(page);
+	const count = await shownCount(page);
+	holds("fewer samples, another table", (await text(page, "#status")) !== all && middle.join() !== table.join());
+	await page.reload();
+	await page.waitForSelector("html[data-ready]");
+	same("the time after a reload", await rows(page), middle);
+	holds("it is marked", await page.isVisible("#time-range"));
+	/* The two halves and the rest have all samples. */
+	let sum = count;
+	await page.fill("#time-from", String(to));
+	await page.press("#time-from", "Tab");
+	await page.fill("#time-to", String(end));
+	await page.press("#time-to", "Enter");
+	same("the time that was typed", await timeOf(page), `${to}-${end}`);
+	sum += await shownCount(page);
+	await page.evaluate((h) => { location.hash = h; }, `time=-${from}`);
+	sum += await shownCount(page);
+	same("samples of all parts", `all ${sum} samples`, all);
+	await page.evaluate((h) => { location.hash = h; }, `time=${from + 0.26 * step}-${to}`);
+	await page.waitForFunction(() => document.querySelector("#time-said").textContent.includes("Times are known to"));
+	same("the nearest time", await shownCount(page), count);
+	await page.focus("#time");
+	await page.keyboard.press("Escape");
+	same("everything by Escape", [await timeOf(page), await text(page, "#status")], [undefined, all]);
+	holds("nothing is marked", !(await page.isVisible("#time-range")));
+	await page.keyboard.press("ArrowRight");
+	const first = (await timeOf(page)).split("-").map(Number);
+	await page.keyboard.press("ArrowRight");
+	const moved = (await timeOf(page)).split("-").map(Number);
+	holds("an arrow moves both ends", moved[0] > first[0] && near(moved[1] - first[1], moved[0] - first[0]));
+	await page.keyboard.press("Shift+ArrowRight");
+	const wider = (await timeOf(page)).split("-").map(Number);
+	holds("Shift moves the end", wider[0] === moved[0] && wider[1] > moved[1]);
+	await page.keyboard.press("Shift+ArrowLeft");
+	same("and back", (await timeOf(page)).split("-").map(Number), moved);
+	await page.click("#time-clear");
+	same("everything by the button", await text(page, "#status"), all);
+	same("the table of all", await rows(page), table);
+}
+
 async function uses(browser) {
 	const page = await open(browser);
-	for (const part of [usesTables, usesSearch, usesCallers, usesFilters, usesFlame])
+	for (const part of [usesTables, usesSearch, usesCallers, usesFilters, usesFlame, usesTime])
 		await part(page);
 	const light = await page.evaluate(() => getComputedStyle(document.body.parentNode).backgroundColor);
 	await page.click("#theme");
@@ -290,7 +357,7 @@ async function accessible(browser) {
 	const found = [];
 	const source = readFileSync(modules.resolve("axe-core/axe.min.js"), "utf8");
 	for (const colorScheme of ["light", "dark"])
-		for (const fragment of ["", "#tab=functions&flame=leaves"]) {
+		for (const fragment of ["", "#tab=functions&flame=leaves&time=-1"]) {
 			const page = await open(browser, { colorScheme, bypassCSP: true }, fragment);
 			await page.evaluate(source);
 			const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));

@@ -6,10 +6,12 @@
 #include "unit/export/cases.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <nettle/base64.h>
 #include <nettle/sha2.h>
 
 #include "analyze/source.h"
+#include "analyze/time_filter.h"
 #include "base/escape.h"
 #include "render/page_data.h"
 #include "render/render.h"
@@ -183,15 +185,40 @@ static int64_t number(const json_t *array, size_t i)
 	return json_integer_value(json_array_get(array, i));
 }
 
-/* Sums of samples by the line that is charged, from the page's own arrays. */
-static int64_t self_of(const json_t *stacks, int64_t line)
+/* The weight of a sample's parts in the buckets [from, to); -1: not known. */
+static struct weight parts_between(const json_t *stacks, size_t sample, int64_t from,
+				   int64_t to)
+{
+	const json_t *samples = json_object_get(stacks, "samples");
+	const json_t *weights = json_object_get(stacks, "weights");
+	struct weight sum = {0};
+	int64_t bucket = -1;
+	size_t nr = (size_t)number(samples, sample + 3);
+
+	for (size_t i = sample + 4; i < sample + 4 + 2 * nr; i += 2) {
+		size_t weight = 2 * (size_t)number(samples, i + 1);
+
+		bucket += number(samples, i);
+		if (bucket < from || bucket >= to)
+			continue;
+		sum.samples += (uint64_t)number(weights, weight);
+		sum.cpu_ns += (uint64_t)number(weights, weight + 1);
+	}
+	return sum;
+}
+
+/* What a line is charged with in these buckets, from the page's own arrays. */
+static struct weight self_between(const json_t *stacks, int64_t line, int64_t from,
+				  int64_t to)
 {
 	const json_t *samples = json_object_get(stacks, "samples");
 	const json_t *nodes = json_object_get(stacks, "nodes");
 	const json_t *frames = json_object_get(stacks, "frames");
-	int64_t node = 0, sum = 0;
+	struct weight sum = {0};
+	int64_t node = 0;
 
-	for (size_t i = 0; i < json_array_size(samples); i += 5) {
+	for (size_t i = 0; i < json_array_size(samples);
+	     i += 4 + 2 * (size_t)number(samples, i + 3)) {
 		int64_t at = node += number(samples, i), up = number(samples, i + 1);
 
 		if (up < 0)
@@ -200,9 +227,14 @@ static int64_t self_of(const json_t *stacks, int64_t line)
 			at -= number(nodes, 2 * (size_t)at);
 		if (number(frames, 2 * (size_t)number(nodes, 2 * (size_t)at + 1) + 1) ==
 		    line)
-			sum += number(samples, i + 3);
+			weight_add(&sum, parts_between(stacks, i, from, to));
 	}
 	return sum;
+}
+
+static uint64_t self_of(const json_t *stacks, int64_t line)
+{
+	return self_between(stacks, line, -1, INT64_MAX).samples;
 }
 
 static void samples_are_charged_as_in_annotate(void **state)
@@ -256,7 +288,7 @@ static void add_many(uint32_t nr, uint32_t depth)
 static void a_large_profile_loses_callers(void **state)
 {
 	json_t *stacks;
-	int64_t sum = 0;
+	uint64_t sum = 0;
 
 	(void)state;
 	add_many(10000, 40);
@@ -270,6 +302,146 @@ static void a_large_profile_loses_callers(void **state)
 			       "The rarest stacks"));
 	/* The heaviest stack is whole: its sample is far from the first node. */
 	assert_int_equal(number(json_object_get(stacks, "samples"), 0), 39);
+	json_decref(stacks);
+}
+
+/* ---- times ---- */
+
+#define SECOND_NS 1000000000ull
+
+static void add_time(uint32_t sample, double second, uint64_t count)
+{
+	const struct series_lists all = {&p->samples->times, p->nr_samples,
+					 sizeof(*p->samples)};
+
+	assert_int_equal(series_add(&p->times, &p->samples[sample].times,
+				    p->times.begin_ns + (uint64_t)(second * 1e9), count,
+				    &all),
+			 0);
+}
+
+/* Two addresses of line 12 that had different periods, and line 40. */
+static void add_timed(void)
+{
+	uint32_t app = add_mapping(p, "/home/me/app");
+	const uint32_t at[] = {add_location(p, app, 1, MISS_NONE, "f@/a.c:12"),
+			       add_location(p, app, 2, MISS_NONE, "f@/a.c:12"),
+			       add_location(p, app, 3, MISS_NONE, "g@/a.c:40")};
+	const int64_t values[][2] = {{7, 700000003}, {3, 450000001}, {10, 1234567891}};
+
+	p->times.begin_ns = 77 * SECOND_NS;
+	for (uint32_t i = 0; i < 3; i++)
+		profile_add_sample(p, &at[i], 1, NULL, 0, 0, values[i]);
+	add_time(0, 1.25, 2);
+	add_time(0, 0.75, 2);
+	add_time(0, 3.05, 3);
+	add_time(1, 1.25, 1);
+	add_time(1, 3.95, 2);
+	add_time(2, 0.05, 9);
+	add_time(2, 3.95, 1);
+}
+
+/* Compares the line with the one that --time leaves. */
+static void assert_line_is(const json_t *stacks, int64_t line, int64_t from, int64_t to)
+{
+	static const struct attribution_options options = {0};
+	_cleanup_(attribution_freep) struct attribution *a = NULL;
+	struct weight found = self_between(stacks, line, from, to), expected = {0};
+
+	assert_int_equal(attribution_new(p, &options, &a), 0);
+	for (size_t i = 0; a->nr_files && i < a->files[0].nr_lines; i++)
+		if (a->files[0].lines[i].line == line)
+			expected = a->files[0].lines[i].self;
+	assert_int_equal(found.samples, expected.samples);
+	/* Each of two samples of the profile is rounded apart. */
+	assert_in_range(found.cpu_ns + 2, expected.cpu_ns, expected.cpu_ns + 4);
+}
+
+static void a_time_of_the_page_is_that_of_time(void **state)
+{
+	static const struct {
+		double from, to;
+	} ranges[] = {{0, 4}, {0.7, 1.3}, {1.2, 1.3}, {1.3, 4}, {3.9, 4}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++) {
+		struct time_range range = {ranges[i].from, ranges[i].to};
+		int64_t from = lround(range.from * 10), to = lround(range.to * 10);
+		_cleanup_(filtered_freep) struct filtered *n = NULL;
+		struct error err;
+		json_t *stacks;
+
+		profile_free(p);
+		p = profile_new(pool);
+		add_timed();
+		free(page);
+		render();
+		stacks = data("stacks-data");
+		assert_int_equal(json_integer_value(json_object_get(stacks, "bucketNs")),
+				 SECOND_NS / 10);
+		assert_int_equal(time_filter_profile(p, &range, "", &n, &err), 0);
+		assert_line_is(stacks, 12, from, to);
+		assert_line_is(stacks, 40, from, to);
+		json_decref(stacks);
+	}
+}
+
+static void all_parts_are_the_whole(void **state)
+{
+	json_t *stacks;
+	struct weight all;
+
+	(void)state;
+	add_timed();
+	render();
+	stacks = data("stacks-data");
+	all = self_between(stacks, 12, 0, 40);
+	assert_int_equal(all.samples, 10);
+	assert_int_equal(all.cpu_ns, 700000003 + 450000001);
+	assert_int_equal(self_between(stacks, 12, -1, 0).samples, 0);
+	assert_int_equal(self_between(stacks, 12, 39, 40).samples, 2);
+	json_decref(stacks);
+}
+
+static void a_profile_without_times_has_no_buckets(void **state)
+{
+	json_t *stacks;
+
+	(void)state;
+	build_mixed_export(p);
+	render();
+	stacks = data("stacks-data");
+	assert_int_equal(json_integer_value(json_object_get(stacks, "bucketNs")), 0);
+	assert_int_equal(self_between(stacks, 13, -1, 0).samples, 20 + 12 + 2);
+	json_decref(stacks);
+}
+
+static void buckets_are_longer_if_there_are_many(void **state)
+{
+	uint32_t app = add_mapping(p, "/home/me/app");
+	json_t *stacks;
+
+	(void)state;
+	for (uint32_t i = 0; i < 200; i++) {
+		char frame[64];
+		uint32_t at;
+
+		snprintf(frame, sizeof(frame), "f@/a.c:%u", 1 + i);
+		at = add_location(p, app, i, MISS_NONE, frame);
+		add_stack(p, LB_STACK_COMPLETE, 300, at);
+		for (uint32_t k = 0; k < 300; k++)
+			add_time(i, k / 10.0 + 0.05, 1);
+	}
+	render();
+	stacks = data("stacks-data");
+	/* Each line has samples in 300 buckets, then 150, then 75. */
+	assert_int_equal(json_integer_value(json_object_get(stacks, "bucketNs")),
+			 4 * SECOND_NS / 10);
+	for (int64_t line = 1; line <= 200; line += 40)
+		for (int64_t bucket = 0; bucket < 75; bucket++)
+			assert_int_equal(
+				self_between(stacks, line, bucket, bucket + 1).samples,
+				4);
 	json_decref(stacks);
 }
 
@@ -290,6 +462,10 @@ int main(void)
 		TEST(hostile_names_are_text),
 		TEST(samples_are_charged_as_in_annotate),
 		TEST(a_large_profile_loses_callers),
+		TEST(a_time_of_the_page_is_that_of_time),
+		TEST(all_parts_are_the_whole),
+		TEST(a_profile_without_times_has_no_buckets),
+		TEST(buckets_are_longer_if_there_are_many),
 		TEST(there_may_be_nothing),
 	};
 
