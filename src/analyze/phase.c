@@ -86,14 +86,14 @@ static uint8_t phase_of_location(const struct profile *p, const struct phase_ind
 	const char *object =
 		l->mapping == PROFILE_NONE ? "" : p->mappings[l->mapping].filename;
 
-	/* Numba's own functions that Numba compiled are part of the program. */
-	if (code_kind_of(object) == CODE_JIT)
-		return PHASE_REST;
 	for (uint32_t i = 0; i < l->nr_lines; i++) {
 		uint32_t function = p->lines[l->first_line + i].function;
 
-		if (function != PROFILE_NONE && index->functions[function] != PHASE_REST)
-			return index->functions[function];
+		if (function == PROFILE_NONE || index->functions[function] == PHASE_REST)
+			continue;
+		/* Numba's own functions that Numba compiled are part of the program. */
+		return code_kind_of(object) == CODE_JIT ? PHASE_REST
+							: index->functions[function];
 	}
 	return is_llvmlite(object) ? SAYS_LLVMLITE : PHASE_REST;
 }

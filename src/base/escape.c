@@ -121,9 +121,13 @@ static size_t utf8_one(const unsigned char *s, char out[16])
 	uint32_t cp;
 	size_t len = utf8_decode(s, &cp);
 
-	snprintf(out, 16, "%.*s", len ? (int)len : 3,
-		 len ? (const char *)s : "\xef\xbf\xbd");
-	return len ? len : 1;
+	if (!len) {
+		strcpy(out, "\xef\xbf\xbd");
+		return 1;
+	}
+	memcpy(out, s, len);
+	out[len] = '\0';
+	return len;
 }
 
 char *escape_utf8_buf(char *buf, size_t size, const char *s)

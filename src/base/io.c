@@ -18,6 +18,8 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 
+#define PENDING_BUFFER (64u << 10)
+
 int io_read_all(int fd, size_t max, char **ret, size_t *ret_len)
 {
 	_cleanup_free_ char *buf = NULL;
@@ -393,9 +395,36 @@ int io_write_file_at(int dir, const char *name, const void *data, size_t len,
 	return write_new(dir, name, data, len, may_replace ? REPLACE : REFUSE, ret_fd);
 }
 
+static ssize_t pending_write(void *cookie, const char *data, size_t len)
+{
+	struct io_pending *p = cookie;
+
+	/* With a final '\0', as open_memstream() has it. */
+	if (p->len + len + 1 > p->cap) {
+		size_t cap = (p->len + len + 1) * 2;
+		char *grown = realloc(p->data, cap);
+
+		if (!grown)
+			return 0; /* an error, as of fopencookie(3) */
+		p->data = grown;
+		p->cap = cap;
+	}
+	memcpy(p->data + p->len, data, len);
+	p->len += len;
+	p->data[p->len] = '\0';
+	return (ssize_t)len;
+}
+
+/* open_memstream() copies and clears much whenever a large output grows. */
 int io_pending_open(struct io_pending *ret, struct error *err)
 {
-	ret->out = open_memstream(&ret->data, &ret->len);
+	ret->data = calloc(1, 1);
+	ret->cap = 1;
+	if (ret->data)
+		ret->out = fopencookie(ret, "w",
+				       (cookie_io_functions_t){.write = pending_write});
+	if (ret->out)
+		setvbuf(ret->out, NULL, _IOFBF, PENDING_BUFFER);
 	return ret->out ? 0 : error_set(err, -ENOMEM, "out of memory");
 }
 

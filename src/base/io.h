@@ -87,8 +87,8 @@ int io_write_file_at(int dir, const char *name, const void *data, size_t len,
 /* An output that is built in memory, and written once all of it is there. */
 struct io_pending {
 	FILE *out;
-	char *data; /* heap; valid once out is closed */
-	size_t len;
+	char *data; /* heap; whole once out is closed */
+	size_t len, cap;
 };
 
 /** Return: 0 or -ENOMEM with a message. */

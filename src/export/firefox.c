@@ -136,10 +136,7 @@ static enum category category_of(const struct export_frame *f)
 	case CODE_C_RUNTIME:
 		return CATEGORY_LIBRARY;
 	case CODE_NATIVE:
-		return source_is_library(f->file) ||
-				       (!*f->file && strstr(f->object, ".so"))
-			       ? CATEGORY_LIBRARY
-			       : CATEGORY_NATIVE;
+		return f->is_library ? CATEGORY_LIBRARY : CATEGORY_NATIVE;
 	case CODE_UNKNOWN:
 		break;
 	}

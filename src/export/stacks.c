@@ -10,6 +10,13 @@
 #include "base/hash.h"
 #include "base/vec.h"
 
+/* What a mapping tells about its frames. */
+struct mapping_facts {
+	const char *object, *stand_in;
+	enum code_kind kind;
+	bool is_library;
+};
+
 struct stacks_builder {
 	struct export_stacks *to;
 	const struct profile *from; /* line stacks */
@@ -18,6 +25,7 @@ struct stacks_builder {
 	struct tally numbered; /* by (number in functions, object): frames' functions */
 	/* By location: where its frames are in frame_numbers, + 1; 0: not there yet. */
 	uint32_t *pushed;
+	struct mapping_facts *mappings; /* one more for no mapping */
 };
 
 static void builder_deinit(struct stacks_builder *b)
@@ -27,6 +35,7 @@ static void builder_deinit(struct stacks_builder *b)
 	tally_deinit(&b->functions);
 	tally_deinit(&b->numbered);
 	free(b->pushed);
+	free(b->mappings);
 }
 
 /* Returns the number by (name, file, object); PROFILE_NONE: out of memory. */
@@ -84,28 +93,29 @@ static int push_frame(struct stacks_builder *b, struct export_frame *f)
 static int push_frames(struct stacks_builder *b, const struct profile_location *l)
 {
 	const struct profile *p = b->from;
-	const char *mapping =
-		l->mapping == PROFILE_NONE ? "" : p->mappings[l->mapping].filename;
+	const struct mapping_facts *m =
+		&b->mappings[l->mapping == PROFILE_NONE ? p->nr_mappings : l->mapping];
 	struct export_frame f = {
-		.file = strpool_add(p->pool, ""),
-		.object = object_name(mapping, p->pool),
-		.kind = code_kind_of(mapping),
+		.name = m->stand_in,
+		.object = m->object,
+		.kind = m->kind,
+		.is_library = m->is_library,
 	};
 	int r = 0;
 
 	if (!l->nr_lines) {
-		f.name = object_stand_in(mapping, p->pool);
+		f.file = strpool_add(p->pool, "");
 		return push_frame(b, &f);
 	}
 	for (uint32_t i = l->nr_lines; i-- > 0 && !r;) {
 		const struct profile_line *line = &p->lines[l->first_line + i];
 		const struct profile_function *function = &p->functions[line->function];
 
-		f.name = *function->name ? function->name
-					 : object_stand_in(mapping, p->pool);
+		f.name = *function->name ? function->name : m->stand_in;
 		f.file = function->filename;
 		f.start_line = function->start_line;
 		f.line = line->line;
+		f.is_library = m->is_library || source_is_library(f.file);
 		f.is_inlined = i + 1 < l->nr_lines;
 		r = push_frame(b, &f);
 	}
@@ -136,8 +146,10 @@ static const char *label_of(const struct profile *p, const struct profile_sample
 
 		if (strcmp(label->key, key) != 0)
 			continue;
-		return *label->str ? label->str
-				   : strpool_print(p->pool, "%" PRId64, label->num);
+		/* A file has an empty text as the number 0. */
+		if (!*label->str && label->num)
+			return strpool_print(p->pool, "%" PRId64, label->num);
+		return label->str;
 	}
 	return strpool_add(p->pool, "");
 }
@@ -168,6 +180,24 @@ static int add_stack(struct stacks_builder *b, const struct export_input *in,
 	return 0;
 }
 
+static int describe_mappings(struct stacks_builder *b)
+{
+	const struct profile *p = b->from;
+
+	b->mappings = calloc(p->nr_mappings + 1, sizeof(*b->mappings));
+	for (size_t i = 0; b->mappings && i <= p->nr_mappings; i++) {
+		const char *name = i < p->nr_mappings ? p->mappings[i].filename : "";
+
+		b->mappings[i] = (struct mapping_facts){
+			.object = object_name(name, p->pool),
+			.stand_in = object_stand_in(name, p->pool),
+			.kind = code_kind_of(name),
+			.is_library = object_is_library(name),
+		};
+	}
+	return b->mappings ? 0 : -ENOMEM;
+}
+
 static int build(struct stacks_builder *b, const struct export_input *in)
 {
 	struct weigher weigher = weigher_of(b->from);
@@ -179,7 +209,7 @@ static int build(struct stacks_builder *b, const struct export_input *in)
 	to->stacks = calloc(b->from->nr_samples + 1, sizeof(*to->stacks));
 	to->labels = calloc(b->from->nr_samples * in->nr_labels + 1, sizeof(*to->labels));
 	b->pushed = calloc(b->from->nr_locations + 1, sizeof(*b->pushed));
-	if (!to->stacks || !to->labels || !b->pushed)
+	if (!to->stacks || !to->labels || !b->pushed || describe_mappings(b))
 		return -ENOMEM;
 	for (size_t i = 0; i < b->from->nr_samples && !r; i++) {
 		const struct profile_sample *s = &b->from->samples[i];

@@ -23,6 +23,7 @@ struct export_frame {
 	uint32_t start_line; /* of the function; 0 not known */
 	uint32_t function; /* of the functions, by (name, file, object) */
 	enum code_kind kind;
+	bool is_library; /* of its object or its file, as for attribution_file */
 	bool is_inlined; /* its code is within that of its caller */
 };
 

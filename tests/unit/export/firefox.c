@@ -325,10 +325,18 @@ static void categories_are_kinds(void **state)
 	add_runtime();
 	add_named(p, "kworker", 1,
 		  add_location(p, kernel, 0x80, MISS_NO_DEBUG_INFO, "worker_thread"));
+	/* The user's own, and a program of the system. */
+	add_named(p, "app", 1,
+		  add_location(p, add_mapping(p, "/home/me/plugin.so"), 0x88,
+			       MISS_NO_DEBUG_INFO, "plugin"),
+		  add_location(p, add_mapping(p, "/usr/bin/gzip"), 0x8c,
+			       MISS_NO_DEBUG_INFO, "gzip_main"));
 	add_named(p, "lost", 1, add_location(p, PROFILE_NONE, 0x84, MISS_NONE, "lost"));
 	assert_int_equal(export(), 0);
 	assert_string_equal(category_of("work"), "Native");
 	assert_string_equal(category_of("[libz.so.1]"), "Library");
+	assert_string_equal(category_of("plugin"), "Native");
+	assert_string_equal(category_of("gzip_main"), "Library");
 	assert_string_equal(category_of("msort"), "Library");
 	assert_string_equal(category_of("<module>"), "Python");
 	assert_string_equal(category_of("dither"), "JIT");
