@@ -418,8 +418,7 @@ static ssize_t pending_write(void *cookie, const char *data, size_t len)
 /* open_memstream() copies and clears much whenever a large output grows. */
 int io_pending_open(struct io_pending *ret, struct error *err)
 {
-	ret->data = calloc(1, 1);
-	ret->cap = 1;
+	*ret = (struct io_pending){.data = calloc(1, 1), .cap = 1};
 	if (ret->data)
 		ret->out = fopencookie(ret, "w",
 				       (cookie_io_functions_t){.write = pending_write});
