@@ -21,6 +21,7 @@ const struct render_format render_formats[] = {
 	{"diff", "text", 0, render_diff},
 	{"diff", "json", 0, render_diff_json},
 	{"diff", "github", 0, render_diff_github},
+	{"diff", "html", RENDER_STACKS, render_diff_html},
 };
 const size_t nr_render_formats = ARRAY_SIZE(render_formats);
 
