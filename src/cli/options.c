@@ -581,20 +581,6 @@ static int parse_rule(struct options *o, const struct option_row *row, const cha
 	return 0;
 }
 
-/* "-o x.html": the output's name tells the format. */
-static const char *format_of_output(const char *output)
-{
-	for (size_t i = 0; i < nr_render_formats; i++) {
-		const struct render_format *format = &render_formats[i];
-		char suffix[32];
-
-		snprintf(suffix, sizeof(suffix), ".%s", format->name);
-		if (!strcmp(format->command, "diff") && match_ends(output, suffix))
-			return format->name;
-	}
-	return "text";
-}
-
 static int check_diff(struct options *o, struct error *err)
 {
 	const char *output = o->exporting.output;
@@ -602,7 +588,7 @@ static int check_diff(struct options *o, struct error *err)
 	if (comparing_check(&o->comparing, err))
 		return -EINVAL;
 	if (!o->viewing.format)
-		o->viewing.format = format_of_output(output);
+		o->viewing.format = render_format_of_output("diff", output);
 	if (o->open_page &&
 	    (strcmp(o->viewing.format, "html") != 0 || !strcmp(output, "-")))
 		return usage(err, "--open needs a page to open: give -o NAME.html");

@@ -13,13 +13,13 @@ PAGE_EMBED(page_css, "page.css");
 PAGE_EMBED(page_common, "common.js");
 PAGE_EMBED(page_flame, "vendor/flamegraph.js");
 
-static void put_part(const struct page_part *part, FILE *out)
+static void put_part(const struct page_asset *part, FILE *out)
 {
 	fwrite(part->begin, 1, (size_t)(part->end - part->begin), out);
 }
 
 /* "'sha256-...'", as the policy names an inline script or style. */
-static void put_hash(const struct page_part *part, FILE *out)
+static void put_hash(const struct page_asset *part, FILE *out)
 {
 	uint8_t digest[SHA256_DIGEST_SIZE];
 	char text[BASE64_ENCODE_RAW_LENGTH(SHA256_DIGEST_SIZE) + 1] = "";
@@ -33,7 +33,7 @@ static void put_hash(const struct page_part *part, FILE *out)
 	fprintf(out, "'sha256-%s'", text);
 }
 
-static void put_hashes(const struct page_part *parts, size_t nr, FILE *out)
+static void put_hashes(const struct page_asset *parts, size_t nr, FILE *out)
 {
 	for (size_t i = 0; i < nr; i++) {
 		fputc(' ', out);
@@ -41,7 +41,7 @@ static void put_hashes(const struct page_part *parts, size_t nr, FILE *out)
 	}
 }
 
-static void put_elements(const char *tag, const struct page_part *parts, size_t nr,
+static void put_elements(const char *tag, const struct page_asset *parts, size_t nr,
 			 FILE *out)
 {
 	for (size_t i = 0; i < nr; i++) {
@@ -85,8 +85,8 @@ void page_put_text(const char *s, FILE *out)
 
 void page_file_begin(const struct page_file *page, FILE *out)
 {
-	const struct page_part styles[] = {page_css, page->style};
-	const struct page_part scripts[] = {page_flame, page_common, page->script};
+	const struct page_asset styles[] = {page_css, page->style};
+	const struct page_asset scripts[] = {page_flame, page_common, page->script};
 	size_t nr_styles = page->style.begin ? 2 : 1;
 
 	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -109,7 +109,7 @@ void page_file_begin(const struct page_file *page, FILE *out)
 
 void page_file_end(const struct page_file *page, FILE *out)
 {
-	const struct page_part scripts[] = {page_flame, page_common, page->script};
+	const struct page_asset scripts[] = {page_flame, page_common, page->script};
 
 	put_part(&page->body, out);
 	put_data("facts-data", page->facts, out);

@@ -18,7 +18,7 @@
 #include <stdio.h>
 
 /* A file of src/render/html, in the program. */
-struct page_part {
+struct page_asset {
 	const char *begin, *end;
 };
 
@@ -28,12 +28,12 @@ struct page_part {
 		"_begin:\n.incbin \"src/render/html/" path "\"\n" #name \
 		"_end:\n.byte 0\n.popsection\n");                       \
 	extern const char name##_begin[], name##_end[];                 \
-	static const struct page_part name = {name##_begin, name##_end}
+	static const struct page_asset name = {name##_begin, name##_end}
 
 struct page_file {
 	const char *title;
-	struct page_part style; /* beside page.css; may be empty */
-	struct page_part body, script;
+	struct page_asset style; /* beside page.css; may be empty */
+	struct page_asset body, script;
 	const char *facts, *stacks; /* JSON */
 };
 

@@ -3,7 +3,6 @@
 #ifndef LB_RENDER_PAGE_JSON_H
 #define LB_RENDER_PAGE_JSON_H
 
-#include "analyze/tally.h"
 #include "render/json_value.h"
 #include "render/listing.h"
 

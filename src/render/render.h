@@ -114,6 +114,9 @@ extern const size_t nr_render_formats;
 /** Finds a format. NULL: @command has no format with that name. */
 const struct render_format *render_format_find(const char *command, const char *name);
 
+/** Returns the format that the end of a file's name tells: "html" of x.html; "text". */
+const char *render_format_of_output(const char *command, const char *output);
+
 /* ---- parts of several formats ---- */
 
 /**
