@@ -111,8 +111,8 @@ $(BUILD)/%.o: %.c | $(SKELS) $(PROTO_C)
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(LIB_CFLAGS) -MMD -MP -c -o $@ $<
 
-# It contains the parts of the page.
-$(BUILD)/src/render/html.o: $(wildcard src/render/html/*.* src/render/html/vendor/*.js)
+# They contain the parts of the pages.
+$(addprefix $(BUILD)/src/render/,diff_html.o html.o page_file.o): $(wildcard src/render/html/*.* src/render/html/vendor/*.js)
 
 # Generated code is compiled without our warnings.
 $(BUILD)/gen/%.pb-c.o: $(GEN)/%.pb-c.c

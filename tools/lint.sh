@@ -57,7 +57,7 @@ check_includes() {
 	may_include src/profile 'base/|profile/|decode/frame\.h|lineburn\.h|[a-z]+\.pb-c\.h'
 	may_include src/analyze 'base/|profile/|analyze/|decode/(frame|numba/name)\.h'
 	may_include src/render \
-		'base/|render/|profile/(profile|labels|mapping_kind)\.h|analyze/(attribution|hot_lines|machine_code|phase|call_tree|groups|filter|frame_filter|profile_diff|diff_rule)\.h|lineburn\.h'
+		'base/|render/|profile/(profile|labels|mapping_kind)\.h|analyze/(attribution|hot_lines|machine_code|phase|call_tree|groups|filter|frame_filter|profile_diff|diff_rule|diff_stacks)\.h|lineburn\.h'
 	may_include src/export \
 		'base/|export/|profile/(profile|labels|pprof|gzip|mapping_kind|series)\.h|analyze/(attribution|line_stacks|phase|tally)\.h'
 	may_include src/target 'base/|process/|target/|collect/filter\.h|lineburn_filter\.h'
@@ -101,7 +101,7 @@ check_libraries() {
 	only_in 'bpf/' 'collect/'
 	only_in 'elfutils/|libelf|gelf|dwarf\.h|lzma|libiberty|demangle' 'decode/'
 	only_in 'protobuf-c/' 'profile/'
-	only_in 'nettle/' 'analyze/source\.c|record/service_id\.c|render/html\.c'
+	only_in 'nettle/' 'analyze/source\.c|record/service_id\.c|render/page_file\.c'
 	only_in 'zlib' 'profile/|decode/'
 	only_in 'capstone/' 'decode/asm/disassemble\.c|decode/cfi/functions\.c'
 	only_in 'jansson' 'render/|export/|doctor/doctor\.|process/container_name\.c'

@@ -70,7 +70,12 @@ int diff_new(const struct diff_options *options, struct strpool *pool,
 	if (!d)
 		return -ENOMEM;
 	d->tables = calloc(1, sizeof(*d->tables));
-	if (!d->tables)
+	if (!d->tables ||
+	    (options->keeps_stacks &&
+	     diff_stacks_new(pool,
+			     (size_t)options->sides[DIFF_BEFORE].nr_recordings +
+				     options->sides[DIFF_AFTER].nr_recordings,
+			     &d->stacks)))
 		return -ENOMEM;
 	d->tables->pool = pool;
 	d->tables->options = *options;
@@ -119,8 +124,10 @@ void diff_free(struct profile_diff *d)
 	tables_free(d->tables);
 	for (int s = 0; s < NR_DIFF_SIDES; s++)
 		free(d->recordings[s]);
+	diff_stacks_free(d->stacks);
 	free(d->lines);
 	free(d->functions);
+	free(d->files);
 	free(d);
 }
 
@@ -158,19 +165,8 @@ static const char *shared_path(const struct diff_tables *t, enum diff_side side,
 {
 	const struct diff_options *o = &t->options;
 
-	for (size_t i = 0; side == DIFF_BEFORE && i < o->nr_moved; i++) {
-		const char *from = o->moved[i].old_prefix, *to = o->moved[i].new_prefix;
-		size_t len = strlen(from);
-
-		if (len && from[len - 1] == '/')
-			len--;
-		if (!strncmp(path, from, len) && (!path[len] || path[len] == '/'))
-			return strpool_print(
-				t->pool, "%.*s%s",
-				(int)(strlen(to) - (*to && to[strlen(to) - 1] == '/')),
-				to, path + len);
-	}
-	return strpool_add(t->pool, path);
+	return diff_path_moved(t->pool, o->moved, side == DIFF_BEFORE ? o->nr_moved : 0,
+			       path);
 }
 
 static int add_file(struct diff_tables *t, enum diff_side s,
@@ -355,6 +351,10 @@ int diff_add(struct profile_diff *d, enum diff_side side, const struct profile *
 		rc = add_function(d->tables, side, &a->functions[i]);
 	for (size_t i = 0; i < extra->nr_sources && !rc; i++)
 		rc = add_source(d, side, &extra->sources[i]);
+	if (!rc && d->stacks)
+		rc = diff_stacks_add(
+			d->stacks, side, tables->nr_added, p, a, d->tables->options.moved,
+			side == DIFF_BEFORE ? d->tables->options.nr_moved : 0);
 	tables->nr_added++;
 	return rc ? error_set(err, rc, "out of memory") : 0;
 }
@@ -705,6 +705,97 @@ static int join_functions(struct profile_diff *d)
 	return 0;
 }
 
+/* ---- files and stacks of the result ---- */
+
+/* The files of both sides, those of AFTER first. */
+static int join_files(struct profile_diff *d)
+{
+	const struct tables_of_side *sides = d->tables->sides;
+	size_t nr = 0;
+
+	d->files = calloc(sides[DIFF_BEFORE].paths.nr + sides[DIFF_AFTER].paths.nr + 1,
+			  sizeof(*d->files));
+	if (!d->files)
+		return -ENOMEM;
+	for (size_t i = 0; i < sides[DIFF_AFTER].paths.nr; i++)
+		d->files[nr++].path = tally_string(sides[DIFF_AFTER].paths.items[i].a);
+	for (size_t i = 0; i < sides[DIFF_BEFORE].paths.nr; i++) {
+		uint64_t path = sides[DIFF_BEFORE].paths.items[i].a;
+
+		if (tally_find(&sides[DIFF_AFTER].paths, path, 0) == PROFILE_NONE)
+			d->files[nr++].path = tally_string(path);
+	}
+	d->nr_files = nr;
+	return 0;
+}
+
+static void describe_file(const struct profile_diff *d, struct diff_file *f)
+{
+	const struct file *sides[NR_DIFF_SIDES];
+
+	for (int s = 0; s < NR_DIFF_SIDES; s++) {
+		const struct file *side = file_of(d->tables, (enum diff_side)s, f->path);
+
+		sides[s] = side;
+		f->is_mixed |= side && side->is_mixed;
+		if (!side || !has_text(side))
+			continue;
+		f->text[s].lines = side->lines;
+		f->text[s].nr = side->nr_lines;
+	}
+	if (sides[DIFF_BEFORE] && sides[DIFF_BEFORE]->back) {
+		f->partners = sides[DIFF_BEFORE]->alignment.partners;
+		f->is_whole = are_whole(sides[DIFF_BEFORE], sides[DIFF_AFTER]);
+	}
+}
+
+/* Adds up the lines of each file. */
+static int sum_files(struct profile_diff *d)
+{
+	_cleanup_(tally_deinit) struct tally numbers = {0};
+
+	for (size_t i = 0; i < d->nr_files; i++) {
+		describe_file(d, &d->files[i]);
+		if (tally_number(&numbers, tally_key(d->files[i].path), 0) ==
+		    PROFILE_NONE)
+			return -ENOMEM;
+	}
+	for (size_t i = 0; i < d->nr_lines; i++) {
+		const struct diff_line *l = &d->lines[i];
+		struct diff_file *f =
+			&d->files[tally_find(&numbers, tally_key(l->path), 0)];
+
+		for (int s = 0; s < NR_DIFF_SIDES; s++)
+			f->self[s] += l->self.of[s].value;
+		f->nr_significant += l->self.is_significant;
+	}
+	return 0;
+}
+
+static int sum_stacks(struct profile_diff *d)
+{
+	double *factors[NR_DIFF_SIDES] = {NULL, NULL};
+	bool failed = false;
+
+	if (!d->stacks)
+		return 0;
+	for (int s = 0; s < NR_DIFF_SIDES; s++) {
+		uint32_t nr = d->tables->sides[s].nr_added;
+
+		factors[s] = calloc(nr + 1, sizeof(*factors[s]));
+		failed |= !factors[s];
+		for (uint32_t i = 0; factors[s] && i < nr; i++)
+			factors[s][i] = 1 / (d->recordings[s][i].per * nr);
+	}
+	if (!failed)
+		diff_stacks_sum(d->stacks, d->has_cpu,
+				(const double *const[]){factors[DIFF_BEFORE],
+							factors[DIFF_AFTER]});
+	for (int s = 0; s < NR_DIFF_SIDES; s++)
+		free(factors[s]);
+	return failed ? -ENOMEM : 0;
+}
+
 /* ---- which differences are significant ---- */
 
 static double samples_of(const struct change *c)
@@ -825,11 +916,23 @@ static int compare_functions(const void *va, const void *vb)
 	return order ? order : strcmp(a->object, b->object);
 }
 
+static int compare_files(const void *va, const void *vb)
+{
+	const struct diff_file *a = va, *b = vb;
+	double x = fabs(a->self[DIFF_AFTER] - a->self[DIFF_BEFORE]);
+	double y = fabs(b->self[DIFF_AFTER] - b->self[DIFF_BEFORE]);
+
+	if (!a->nr_significant != !b->nr_significant)
+		return a->nr_significant ? -1 : 1;
+	return x != y ? (x < y) - (x > y) : strcmp(a->path, b->path);
+}
+
 /* Sorts, and counts the significant ones. */
 static void sort_results(struct profile_diff *d)
 {
 	qsort(d->lines, d->nr_lines, sizeof(*d->lines), compare_lines);
 	qsort(d->functions, d->nr_functions, sizeof(*d->functions), compare_functions);
+	qsort(d->files, d->nr_files, sizeof(*d->files), compare_files);
 	while (d->nr_significant_lines < d->nr_lines &&
 	       d->lines[d->nr_significant_lines].self.is_significant)
 		d->nr_significant_lines++;
@@ -852,6 +955,12 @@ int diff_compare(struct profile_diff *d, struct error *err)
 		rc = join_functions(d);
 	if (!rc)
 		rc = find_significant(d);
+	if (!rc)
+		rc = join_files(d);
+	if (!rc)
+		rc = sum_files(d);
+	if (!rc)
+		rc = sum_stacks(d);
 	if (rc)
 		return error_set(err, rc, "out of memory");
 	sort_results(d);

@@ -19,6 +19,7 @@
 
 #include "analyze/attribution.h"
 #include "analyze/change.h"
+#include "analyze/diff_stacks.h"
 #include "analyze/line_align.h"
 #include "analyze/source.h"
 #include "base/error.h"
@@ -58,6 +59,7 @@ struct diff_options {
 	/* What the caller left out of each recording, for the listing: */
 	bool is_filtered; /* all samples but those of some filters */
 	bool skips_compile; /* those of imports and Numba's compiler */
+	bool keeps_stacks; /* profile_diff.stacks is wanted */
 };
 
 struct diff_recording {
@@ -90,6 +92,21 @@ struct diff_function {
 	struct change self, total;
 };
 
+/* A file with lines on a side. Texts are borrowed from the comparison. */
+struct diff_file {
+	const char *path; /* of AFTER, if it is there */
+	struct diff_text {
+		char *const *lines; /* line n is [n - 1]; each may be NULL: not known */
+		size_t nr;
+	} text[NR_DIFF_SIDES]; /* without lines: not known, or several versions */
+	/* Of each line of BEFORE in AFTER; NULL: a side has no text. */
+	const struct line_partner *partners;
+	bool is_whole; /* both texts are complete: what has no partner is new or gone */
+	bool is_mixed; /* a side has several versions of it */
+	double self[NR_DIFF_SIDES]; /* of all its lines; not tested */
+	size_t nr_significant; /* lines */
+};
+
 struct profile_diff {
 	enum diff_per per;
 	bool is_filtered, skips_compile; /* as in diff_options */
@@ -103,6 +120,10 @@ struct profile_diff {
 	size_t nr_lines, nr_significant_lines;
 	struct diff_function *functions;
 	size_t nr_functions, nr_significant_functions;
+	/* Those with significant lines first, then by difference. */
+	struct diff_file *files;
+	size_t nr_files;
+	struct diff_stacks *stacks; /* NULL: not kept */
 	size_t nr_compared; /* lines and functions that p is corrected for */
 	double samples_needed; /* by a line or function, to be compared */
 	double visible_growth; /* comparison_visible_growth() of a tenth of all samples */

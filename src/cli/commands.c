@@ -338,19 +338,58 @@ static int diff_file(struct profile_diff *d, enum diff_side side, const char *pa
 	return compare_add(d, side, v, p, path, err);
 }
 
+/* The output must be none of the recordings. */
+static int check_diff_output(const struct options *o, struct error *err)
+{
+	const struct comparing *c = &o->comparing;
+	int rc = 0;
+
+	for (int s = 0; s < NR_DIFF_SIDES; s++)
+		for (size_t i = 0; i < c->sides[s].nr_files && !rc; i++)
+			rc = export_check_output(&o->exporting, c->sides[s].files[i],
+						 err);
+	return rc;
+}
+
+static int write_comparison(const struct options *o, struct profile_diff *d,
+			    struct diff_verdicts *verdicts, struct error *err)
+{
+	_cleanup_(io_pending_deinit) struct io_pending pending = {0};
+	const char *output = o->exporting.output;
+	bool is_page = !strcmp(o->viewing.format, "html");
+	int rc;
+
+	if (!strcmp(output, "-"))
+		return compare_show(d, &o->comparing, &o->viewing, stdout, verdicts, err);
+	rc = io_pending_open(&pending, err);
+	if (!rc)
+		rc = compare_show(d, &o->comparing, &o->viewing, pending.out, verdicts,
+				  err);
+	if (!rc)
+		rc = io_pending_commit(&pending, output, err);
+	if (!rc && is_page)
+		fprintf(stderr, "lineburn: the page is %s\n", output);
+	if (!rc && o->open_page)
+		browser_open(output);
+	return rc;
+}
+
 int command_diff(const struct options *options, struct error *err)
 {
 	const struct comparing *c = &options->comparing;
 	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(POOL_MAX_BYTES);
 	_cleanup_(diff_freep) struct profile_diff *d = NULL;
-	int rc;
+	_cleanup_(diff_verdicts_deinit) struct diff_verdicts verdicts = {0};
+	int rc = pool ? check_diff_output(options, err)
+		      : error_set(err, -ENOMEM, "out of memory");
 
-	if (!pool)
-		return error_set(err, -ENOMEM, "out of memory");
-	rc = compare_new(c, &options->viewing, pool, &d, err);
+	if (!rc)
+		rc = compare_new(c, &options->viewing, pool, &d, err);
 	for (int s = 0; s < NR_DIFF_SIDES; s++)
 		for (size_t i = 0; i < c->sides[s].nr_files && !rc; i++)
 			rc = diff_file(d, (enum diff_side)s, c->sides[s].files[i],
 				       &options->viewing, pool, err);
-	return rc ? rc : compare_show(d, c, &options->viewing, stdout, err);
+	if (!rc)
+		rc = write_comparison(options, d, &verdicts, err);
+	return rc ? rc : compare_refuse(&verdicts, err);
 }

@@ -139,6 +139,8 @@ int compare_new(const struct comparing *c, const struct viewing *v, struct strpo
 		.nr_moved = v->nr_source_paths,
 		.is_filtered = v->nr_filters,
 		.skips_compile = v->skip_compile,
+		.keeps_stacks = render_format_find("diff", v->format)->needs &
+				RENDER_STACKS,
 	};
 
 	for (int s = 0; s < NR_DIFF_SIDES; s++)
@@ -173,12 +175,13 @@ int compare_add(struct profile_diff *d, enum diff_side side, const struct viewin
 	return diff_add(d, side, p, a, name, err);
 }
 
-/* Names the first rules that are exceeded, and counts the others. */
-static int refuse_growth(const struct diff_verdicts *v, struct error *err)
+int compare_refuse(const struct diff_verdicts *v, struct error *err)
 {
 	char words[800] = "";
 	size_t nr_named = 0;
 
+	if (!v->nr_exceeded)
+		return 0;
 	for (size_t i = 0; i < v->nr; i++) {
 		const struct diff_verdict *verdict = &v->items[i];
 
@@ -223,16 +226,12 @@ static int print(const struct profile_diff *d, const struct diff_verdicts *verdi
 }
 
 int compare_show(struct profile_diff *d, const struct comparing *c,
-		 const struct viewing *v, FILE *out, struct error *err)
+		 const struct viewing *v, FILE *out, struct diff_verdicts *ret,
+		 struct error *err)
 {
-	_cleanup_(diff_verdicts_deinit) struct diff_verdicts verdicts = {0};
 	int rc = diff_compare(d, err);
 
 	if (!rc)
-		rc = diff_judge(d, c->rules, c->nr_rules, &verdicts, err);
-	if (!rc)
-		rc = print(d, &verdicts, c, v, out, err);
-	if (rc)
-		return rc;
-	return verdicts.nr_exceeded ? refuse_growth(&verdicts, err) : 0;
+		rc = diff_judge(d, c->rules, c->nr_rules, ret, err);
+	return rc ? rc : print(d, ret, c, v, out, err);
 }

@@ -50,9 +50,17 @@ int compare_add(struct profile_diff *d, enum diff_side side, const struct viewin
 
 /**
  * Compares and prints.
- * Return: 0; -errno; -ERANGE with EXIT_GREW: a rule is exceeded.
+ * @ret  what the rules say; also after a failure the caller calls diff_verdicts_deinit()
+ * Return: 0 or -errno.
  */
 int compare_show(struct profile_diff *d, const struct comparing *c,
-		 const struct viewing *v, FILE *out, struct error *err);
+		 const struct viewing *v, FILE *out, struct diff_verdicts *ret,
+		 struct error *err);
+
+/**
+ * Return: 0; -ERANGE with EXIT_GREW and a message that names the first rules that are
+ * exceeded.
+ */
+int compare_refuse(const struct diff_verdicts *v, struct error *err);
 
 #endif

@@ -581,6 +581,20 @@ static int parse_rule(struct options *o, const struct option_row *row, const cha
 	return 0;
 }
 
+static int check_diff(struct options *o, struct error *err)
+{
+	const char *output = o->exporting.output;
+
+	if (comparing_check(&o->comparing, err))
+		return -EINVAL;
+	if (!o->viewing.format)
+		o->viewing.format = render_format_of_output("diff", output);
+	if (o->open_page &&
+	    (strcmp(o->viewing.format, "html") != 0 || !strcmp(output, "-")))
+		return usage(err, "--open needs a page to open: give -o NAME.html");
+	return 0;
+}
+
 static int parse_per(struct options *o, const struct option_row *row, const char *arg,
 		     struct error *err)
 {
@@ -871,7 +885,11 @@ const struct option_row option_rows[] = {
 	 .help = "where to write the export (default: stdout)", "a file name"},
 	{"output", 'o', "FILE", ON_HTML, parse_export_output,
 	 .help = "where to write the page (default lineburn.html)", "a file name"},
-	{"open", 0, NULL, ON_SAMPLING | ON_HTML, parse_flag,
+	{"output", 'o', "FILE", ON_DIFF, parse_export_output,
+	 .help = "where to write the comparison (default: stdout); NAME.html: a page for "
+		 "a browser",
+	 "a file name"},
+	{"open", 0, NULL, ON_SAMPLING | ON_HTML | ON_DIFF, parse_flag,
 	 .help = "open the page in a browser, as the user who called sudo",
 	 MEMBER(open_page)},
 	{"labels", 0, "NAMES", ON_EXPORT, parse_labels,
@@ -879,8 +897,8 @@ const struct option_row option_rows[] = {
 		 "label",
 	 "names of labels with commas between them, or none"},
 	{"format", 0, "NAME", ON_DIFF, parse_format,
-	 .help = "text (default), json, or github: notices at the lines of a pull "
-		 "request",
+	 .help = "text (default), json, github: notices at the lines of a pull "
+		 "request, or html: a page for a browser",
 	 .word = format_word},
 	{"after", 0, NULL, ON_DIFF, parse_flag,
 	 .help = "the recordings behind it are those after; several of a side tell how "
@@ -904,8 +922,8 @@ const struct option_row option_rows[] = {
 	 "\"total "
 	 "+10%\""},
 	{"limit", 0, "N", ON_DIFF, parse_limit,
-	 .help = "lines and functions listed at most (default: 20 as text, all as json); "
-		 "0: all",
+	 .help = "lines and functions listed at most (default: 20 as text, all as json, "
+		 "3000 as html); 0: all",
 	 "a number of rows from 0 to 1000000", MEMBER(comparing.limit), .max = 1000000},
 	{"json", 0, NULL, ON_VIEW | ON_DIFF | ON_DOCTOR, parse_json,
 	 .help = "print JSON (docs/formats.md)"},
@@ -1252,7 +1270,7 @@ static int check(int argc, char **argv, struct options *o, struct error *err)
 		while (optind < argc) /* behind "--" */
 			if (comparing_add(&o->comparing, argv[optind++], err))
 				return -EINVAL;
-		if (comparing_check(&o->comparing, err))
+		if (check_diff(o, err))
 			return -EINVAL;
 		break;
 	case COMMAND_EXPORT:
@@ -1325,6 +1343,8 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *err)
 	ret->viewing.is_report = command->command == COMMAND_REPORT;
 	if (command->command == COMMAND_HTML)
 		ret->exporting.output = DEFAULT_PAGE;
+	if (command->command == COMMAND_DIFF)
+		ret->viewing.format = NULL; /* until all options are known */
 	rc = parse_rows(argc - 1, argv + 1, command, ret, err);
 	if (rc || ret->command == COMMAND_HELP)
 		return rc;

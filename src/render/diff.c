@@ -227,11 +227,12 @@ static void print_warnings(const struct listing *l)
 		     d->mixed_path);
 }
 
-static void print_head(const struct listing *l, const struct diff_unit *unit)
+void diff_print_head(const struct listing *l)
 {
+	struct diff_unit unit = diff_unit_of(l->in->diff);
 	char before[1200], after[1200];
 
-	print_whole(l, unit);
+	print_whole(l, &unit);
 	describe_side(l->in->diff, DIFF_BEFORE, before, sizeof(before));
 	describe_side(l->in->diff, DIFF_AFTER, after, sizeof(after));
 	SAY(l, "before: %s; after: %s", before, after);
@@ -402,7 +403,7 @@ static void print_functions(const struct listing *l, const struct diff_unit *uni
 
 /* ---- below the tables ---- */
 
-static void print_rest(const struct listing *l)
+void diff_print_rest(const struct listing *l)
 {
 	const struct profile_diff *d = l->in->diff;
 	size_t nr_compared = 0;
@@ -437,8 +438,9 @@ static void print_rest(const struct listing *l)
 	paint_end(l, PAINT_DIM);
 }
 
-static void print_verdicts(const struct listing *l, const struct diff_unit *unit)
+void diff_print_verdicts(const struct listing *l)
 {
+	struct diff_unit unit = diff_unit_of(l->in->diff);
 	const struct diff_verdicts *v = l->in->verdicts;
 
 	if (!v || !v->nr)
@@ -456,7 +458,7 @@ static void print_verdicts(const struct listing *l, const struct diff_unit *unit
 				 verdict->is_function ? "total of " : "",
 				 verdict->is_function ? verdict->function : "",
 				 verdict->is_function ? " " : "",
-				 diff_words(unit, &verdict->change, words));
+				 diff_words(&unit, &verdict->change, words));
 		paint_end(l, verdict->is_exceeded ? PAINT_WARNING : PAINT_PLAIN);
 	}
 }
@@ -468,10 +470,10 @@ int render_diff(const struct render_input *in, const struct render_options *opts
 	struct diff_unit unit = diff_unit_of(in->diff);
 	int width = value_columns(in->diff, &unit);
 
-	print_head(&l, &unit);
+	diff_print_head(&l);
 	print_lines(&l, &unit, width);
 	print_functions(&l, &unit, width);
-	print_rest(&l);
-	print_verdicts(&l, &unit);
+	diff_print_rest(&l);
+	diff_print_verdicts(&l);
 	return render_finish(out);
 }

@@ -32,6 +32,15 @@ const char *diff_measure(const struct profile_diff *d, char buf[DIFF_WORDS_BYTES
 const char *diff_words(const struct diff_unit *unit, const struct change *c,
 		       char buf[DIFF_WORDS_BYTES]);
 
+/* Parts of the text form, of which a page has the sentences, too. */
+struct listing;
+/** What changed as a whole, what was compared, how sure that is, warnings. */
+void diff_print_head(const struct listing *l);
+/** What the lines and functions that do not differ are, and how differences are told. */
+void diff_print_rest(const struct listing *l);
+/** The rules of --fail-if. */
+void diff_print_verdicts(const struct listing *l);
+
 /** Returns the line's number in AFTER; in BEFORE if AFTER does not have it. */
 uint32_t diff_line_number(const struct diff_line *l);
 

@@ -12,10 +12,11 @@
 #include "render/json_value.h"
 #include "render/listing.h"
 #include "render/page_code.h"
+#include "render/page_json.h"
 #include "render/page_labels.h"
 #include "render/page_stacks.h"
 
-#define MAX_NAME_BYTES  1024 /* of a function's name; longer ones are cut */
+#define MAX_NAME_BYTES  PAGE_MAX_NAME_BYTES
 #define MAX_CONTEXT     15 /* lines of text around one with samples */
 #define WHOLE_BYTES     (24u << 10) /* files up to this size are whole */
 #define MIN_NODE_BYTES  5 /* "1,99," */
@@ -37,79 +38,11 @@ static void add_weight(struct json_builder *b, json_t *array, const struct attri
 		json_add(b, array, json_count(w.cpu_ns));
 }
 
-/* Texts by address, each once. */
-struct page_texts {
-	struct tally index;
-	json_t *values;
-};
-
-static json_t *text_number(struct json_builder *b, struct page_texts *t, const char *s)
-{
-	size_t nr = t->index.nr;
-	uint32_t number = tally_number(&t->index, tally_key(s), 0);
-
-	if (number == PROFILE_NONE)
-		return NULL;
-	if (t->index.nr > nr)
-		json_add(b, t->values, json_visible(s, MAX_NAME_BYTES));
-	return json_integer(number);
-}
-
-/* Serializes @root, and frees it. NULL: out of memory. */
-static char *print_for_script(struct json_builder *b, json_t *root)
-{
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
-	_cleanup_free_ char *json =
-		b->failed ? NULL : json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII);
-
-	json_decref(root);
-	/* "<" occurs within strings only; "</script" and "<!--" must not be there. */
-	for (const char *s = json; out && s && *s; s++)
-		if (*s == '<')
-			fputs("\\u003c", out);
-		else
-			fputc(*s, out);
-	if (!out || fclose(out) || !json) {
-		free(text);
-		return NULL;
-	}
-	return text;
-}
-
 /* ---- texts that the listings have, too ---- */
-
-typedef void (*print_fn)(const struct listing *l);
 
 static void print_legend(const struct listing *l)
 {
 	legend_of_lines(l, true);
-}
-
-/* Runs @print, and returns its lines as an array. */
-static json_t *printed_lines(struct json_builder *b, const struct render_input *in,
-			     print_fn print)
-{
-	static const struct render_options plain = {.utf8 = true};
-	struct listing l = {.in = in, .opts = &plain, .shows_kernel = true};
-	_cleanup_free_ char *text = NULL;
-	size_t len = 0;
-	json_t *lines = json_array();
-	char *rest, *line;
-
-	l.out = open_memstream(&text, &len);
-	if (!l.out) {
-		b->failed = true;
-		return lines;
-	}
-	print(&l);
-	if (fclose(l.out))
-		b->failed = true;
-	for (rest = text; rest && (line = strsep(&rest, "\n"));)
-		if (*line)
-			json_add(b, lines, json_text(line));
-	return lines;
 }
 
 void page_title(const struct render_input *in, char *buf, size_t size)
@@ -269,12 +202,12 @@ static char *print_facts(const struct render_input *in)
 	json_set(&b, root, "hasCpu", json_boolean(a->all.cpu_ns));
 	json_set(&b, root, "countsSamples", json_boolean(counts_samples(a)));
 	json_set(&b, root, "unit", json_visible(counted_name(a), MAX_NAME_BYTES));
-	json_set(&b, root, "head", printed_lines(&b, in, render_head));
-	json_set(&b, root, "legend", printed_lines(&b, in, print_legend));
-	json_set(&b, root, "misses", printed_lines(&b, in, render_misses));
+	json_set(&b, root, "head", page_printed_lines(&b, in, render_head));
+	json_set(&b, root, "legend", page_printed_lines(&b, in, print_legend));
+	json_set(&b, root, "misses", page_printed_lines(&b, in, render_misses));
 	json_set(&b, root, "files", files_value(&b, a));
 	json_set(&b, root, "code", page_code_value(&b, in));
-	return print_for_script(&b, root);
+	return page_json_print(&b, root);
 }
 
 /* ---- stacks ---- */
@@ -287,8 +220,8 @@ static json_t *functions_value(struct json_builder *b, const struct page_stacks 
 	for (size_t i = 0; i < s->nr_functions; i++) {
 		const struct page_function *f = &s->functions[i];
 
-		json_add(b, values, text_number(b, texts, f->name));
-		json_add(b, values, text_number(b, texts, f->object));
+		json_add(b, values, page_text_number(b, texts, f->name));
+		json_add(b, values, page_text_number(b, texts, f->object));
 		add_number(b, values, f->file == PROFILE_NONE ? -1 : (int64_t)f->file);
 		add_number(b, values, f->start_line);
 		add_number(b, values,
@@ -399,7 +332,8 @@ static json_t *label_value(struct json_builder *b, const struct page_labels *lab
 	json_t *value = json_object(), *of_set = json_array();
 
 	for (size_t i = 0; i < labels->nr_sets; i++)
-		json_add(b, of_set, text_number(b, &texts, labels->sets[i].text[label]));
+		json_add(b, of_set,
+			 page_text_number(b, &texts, labels->sets[i].text[label]));
 	json_set(b, value, "name", json_string(page_label_names[label]));
 	json_set(b, value, "values", texts.values);
 	json_set(b, value, "ofSet", of_set);
@@ -457,7 +391,7 @@ static char *print_stacks(const struct attribution *a, const struct page_stacks 
 	json_set(&b, root, "cut", cut_value(a, s->cut, detail));
 	tally_deinit(&texts.index);
 	tally_deinit(&weights);
-	return print_for_script(&b, root);
+	return page_json_print(&b, root);
 }
 
 /* Prints the stacks again, in @ret. Return: 0 or -ENOMEM. */

@@ -83,6 +83,9 @@ int render_diff_json(const struct render_input *in, const struct render_options 
 		     FILE *out);
 int render_diff_github(const struct render_input *in, const struct render_options *opts,
 		       FILE *out);
+/* A page for a browser, in one file. */
+int render_diff_html(const struct render_input *in, const struct render_options *opts,
+		     FILE *out);
 
 /*
  * Data that a format shows in addition to functions. Other data is not computed for it.
@@ -95,6 +98,7 @@ enum render_need {
 	RENDER_PHASES = 1 << 4, /* render_input.phases */
 	RENDER_PROCESSES = 1 << 5, /* render_input.processes */
 	RENDER_HOT_CODE = 1 << 6, /* render_input.machine_code, of all functions */
+	RENDER_STACKS = 1 << 7, /* profile_diff.stacks */
 };
 
 /* One row per format, with everything that the command line needs. */
@@ -109,6 +113,9 @@ extern const size_t nr_render_formats;
 
 /** Finds a format. NULL: @command has no format with that name. */
 const struct render_format *render_format_find(const char *command, const char *name);
+
+/** Returns the format that the end of a file's name tells: "html" of x.html; "text". */
+const char *render_format_of_output(const char *command, const char *output);
 
 /* ---- parts of several formats ---- */
 

@@ -9,6 +9,8 @@
  */
 "use strict";
 (() => {
+const { $, el, baseName, distinct, heatOf, hashWith, go, drawBy, action, listenTheme, listenKeys, listenSkip, Flame } = common;
+
 /* ---- the profile ---- */
 
 const facts = JSON.parse(document.getElementById("facts-data").textContent);
@@ -20,15 +22,7 @@ const MAX_OPTIONS = 500; /* of a filter */
 const MAX_CALLS = 40; /* rows of a table of callers */
 const MAX_INSTRUCTIONS = 200; /* of a line */
 
-/* Two containers may have different files with one path. */
-const fileNames = (() => {
-	const seen = new Map();
-	return stacks.paths.map((path) => {
-		const nr = (seen.get(path) || 0) + 1;
-		seen.set(path, nr);
-		return nr > 1 ? `${path} (${nr})` : path;
-	});
-})();
+const fileNames = distinct(stacks.paths);
 
 const functions = [];
 for (let i = 0; i < stacks.functions.length; i += COLUMNS.function) {
@@ -183,28 +177,6 @@ function parseTime(text) {
 	if (!(first < end))
 		return null;
 	return { first, end, isExact: secondsOf(first) === from && secondsOf(end) === Math.min(to, secondsOf(nrBuckets)) };
-}
-
-/* The fragment with some parameters changed; null takes one away. */
-function hashWith(changes) {
-	const params = new URLSearchParams(state.params);
-	for (const [name, value] of Object.entries(changes))
-		if (value === null || value === "")
-			params.delete(name);
-		else
-			params.set(name, value);
-	return "#" + params.toString();
-}
-
-function go(changes, replaces) {
-	const hash = hashWith(changes);
-	if (hash === (location.hash || "#"))
-		return;
-	if (replaces)
-		history.replaceState(null, "", hash);
-	else
-		history.pushState(null, "", hash);
-	show();
 }
 
 /* ---- a view: the sums over the samples that are shown ---- */
@@ -381,21 +353,6 @@ function updateView() {
 const share = (value) => view.value ? value / view.value : 0;
 
 /* ---- elements ---- */
-
-const $ = (id) => document.getElementById(id);
-
-/* el("td", {class: "name"}, "text", child...): texts are never parsed. */
-function el(tag, attributes, ...children) {
-	const e = document.createElement(tag);
-	for (const [name, value] of Object.entries(attributes || {}))
-		e.setAttribute(name, value);
-	e.append(...children);
-	return e;
-}
-
-function baseName(path) {
-	return path.slice(path.lastIndexOf("/") + 1) || path;
-}
 
 /* "known.py:12" */
 function lineText(line) {
@@ -665,11 +622,8 @@ function showFiles() {
 	$("source-title").dataset.file = shown >= 0 ? fileNames[shown] : "";
 }
 
-/* Each step is about twice the one before, as in lineburn's listings. */
-const HEAT_STEPS = [0.04, 0.12, 0.3, 0.65];
-
 function heat(value) {
-	return value ? 1 + HEAT_STEPS.filter((step) => value >= step * view.hottest).length : 0;
+	return heatOf(value, view.hottest);
 }
 
 function sourceRow(file, number, text, lineNumbers, bare) {
@@ -902,7 +856,7 @@ function instructionTable(line) {
 			body.append(el("tr", {}, el("td", { colspan: "4", class: "dim" }, `${at.piece.function}  ${at.piece.object}  ${at.piece.note}`)));
 		const cell = el("td", { class: "figure" }, percent(at.value / whole));
 		if (at.value)
-			cell.classList.add(`heat-${1 + HEAT_STEPS.filter((step) => at.value >= step * widest).length}`);
+			cell.classList.add(`heat-${heatOf(at.value, widest)}`);
 		body.append(el("tr", {}, cell, el("td", { class: "figure dim" }, percent(at.below / whole)),
 			el("td", { class: "figure dim" }, at.address.toString(16)), el("td", { class: "text" }, at.text)));
 		last = at;
@@ -914,12 +868,6 @@ function instructionTable(line) {
 		el("table", {},
 			el("thead", {}, el("tr", {}, ...["self %", "below %", "address"].map((text) => el("th", { scope: "col", class: "figure" }, text)),
 				el("th", { scope: "col" }, "instruction"))), body));
-}
-
-function action(text, changes) {
-	const button = el("button", { type: "button" }, text);
-	button.addEventListener("click", () => go(changes));
-	return button;
 }
 
 function showSelected() {
@@ -975,9 +923,7 @@ function goToLine(step) {
 
 const chartBox = $("chart");
 const MIN_SHARE = 1 / 5000; /* narrower frames are not in the graph */
-let chart;
 let chartKey;
-let cursor; /* node of the graph that the keyboard is at */
 
 /* Start code and the C code of an interpreter say nothing about who calls whom. */
 function isScaffold(f) {
@@ -1040,12 +986,12 @@ function colourOf(f) {
 	return f.isLibrary && f.kind !== 4 && f.kind !== 3 ? 1 : f.kind;
 }
 
-function flameColour(d) {
-	if (d.highlight)
+function flameColour(data, isFound) {
+	if (isFound)
 		return "var(--hit)";
-	if (d.data.frame === undefined)
+	if (data.frame === undefined)
 		return "var(--edge)";
-	const f = functions[frameFunction[d.data.frame]];
+	const f = functions[frameFunction[data.frame]];
 	return `var(--kind-${colourOf(f)})`;
 }
 
@@ -1053,54 +999,14 @@ function kindText(f) {
 	return f.isLibrary && f.kind !== 1 && f.kind !== 4 ? `${KINDS[f.kind]}, library` : KINDS[f.kind];
 }
 
-function flameLabel(d) {
-	const part = `${percent(share(d.data.value))} %`;
-	if (d.data.frame === undefined)
+function flameLabel(data) {
+	const part = `${percent(share(data.value))} %`;
+	if (data.frame === undefined)
 		return `everything that is shown: ${part}`;
-	const f = functions[frameFunction[d.data.frame]];
-	const place = state.byLine && frameLine[d.data.frame] >= 0 ? lines[frameLine[d.data.frame]].key
+	const f = functions[frameFunction[data.frame]];
+	const place = state.byLine && frameLine[data.frame] >= 0 ? lines[frameLine[data.frame]].key
 		: f.file >= 0 ? fileNames[f.file] : f.object;
 	return `${f.name}  ${part}  ${place} (${kindText(f)})`;
-}
-
-function zoomPath(d) {
-	const keys = [];
-	for (let at = d; at.parent; at = at.parent)
-		keys.push(at.data.key);
-	return keys.reverse().join("-");
-}
-
-function flameNode(path) {
-	let at = vendor.select(chartBox).datum();
-	for (const key of path ? path.split("-") : []) {
-		const child = (at.children || []).find((c) => c.data.key === key);
-		if (!child)
-			break;
-		at = child;
-	}
-	return at;
-}
-
-function drawFlame() {
-	chartBox.replaceChildren();
-	cursor = null;
-	chart = vendor.flamegraph()
-		.width(Math.max(300, chartBox.clientWidth - 4))
-		.cellHeight(18)
-		.inverted(true)
-		.minFrameSize(1)
-		.transitionDuration(0)
-		.resetHeightOnZoom(true)
-		.setColorMapper((d) => flameColour(d))
-		.setLabelHandler(flameLabel)
-		.setDetailsHandler((text) => { if (text) showFrame(text); else showZoomed(); })
-		.setSearchHandler(() => {})
-		.setSearchMatch((d) => state.search && d.data.frame !== undefined && flameMatches(d.data))
-		.onClick((d) => go({ zoom: zoomPath(d) }));
-	vendor.select(chartBox).datum(flameTree()).call(chart);
-	const svg = chartBox.querySelector("svg");
-	svg.setAttribute("aria-hidden", "true");
-	svg.querySelector("text.title").remove();
 }
 
 /* Without lines, a frame stands for all lines of its function. */
@@ -1108,12 +1014,19 @@ function flameMatches(data) {
 	return state.byLine ? frameMatches(data.frame) : matches(functions[frameFunction[data.frame]].name);
 }
 
+const flame = new Flame(chartBox, {
+	colour: flameColour,
+	label: flameLabel,
+	matches: flameMatches,
+	say: (text) => { if (text) showFrame(text); else showZoomed(); },
+});
+
 function showFrame(text, ...actions) {
 	$("frame").replaceChildren(text, ...actions);
 }
 
 function showZoomed() {
-	const d = flameNode(state.zoom);
+	const d = flame.node(state.zoom);
 	const { frame } = d.data;
 	$("zoom-out").hidden = !d.parent;
 	if (frame === undefined) {
@@ -1121,7 +1034,7 @@ function showZoomed() {
 		return;
 	}
 	const f = functions[frameFunction[frame]];
-	showFrame(flameLabel(d),
+	showFrame(flameLabel(d.data),
 		action("Only beneath it", { beneath: state.byLine && frameLine[frame] >= 0 ? lines[frameLine[frame]].key : f.key, zoom: null }),
 		frameLine[frame] >= 0 ? action("Source", { line: lines[state.byLine ? frameLine[frame] : hottestOf(frameFunction[frame])].key, file: null }) : "");
 }
@@ -1142,60 +1055,15 @@ function hottestOf(f) {
 
 function showFlame() {
 	const key = JSON.stringify([viewKey, state.leaves, state.byLine, chartBox.clientWidth]);
-	const isNew = key !== chartKey;
-	if (isNew) {
+	if (key !== chartKey) {
 		chartKey = key;
-		drawFlame();
+		flame.draw(flameTree());
 	}
-	if (isNew ? state.zoom : state.zoom !== chart.zoomed) {
-		const handler = chart.onClick();
-		chart.onClick(null).zoomTo(flameNode(state.zoom));
-		chart.onClick(handler);
-	}
-	chart.zoomed = state.zoom;
-	if (isNew ? state.search : state.search !== chart.searched)
-		chart.search(state.search);
-	chart.searched = state.search;
+	flame.show(state.zoom, state.search);
 	for (const [id, isOn] of [["flame-callers", !state.leaves], ["flame-leaves", state.leaves],
 		["flame-functions", !state.byLine], ["flame-lines", state.byLine]])
 		$(id).setAttribute("aria-pressed", String(isOn));
 	showZoomed();
-}
-
-/* Moves the keyboard's cursor: "up" is towards the root, which is on top. */
-function moveCursor(key) {
-	let at = cursor || flameNode(state.zoom);
-	const siblings = at.parent ? at.parent.children : [at];
-	const beside = siblings.indexOf(at);
-	const to = {
-		ArrowUp: at.parent,
-		ArrowDown: (at.children || [])[0],
-		ArrowLeft: siblings[beside - 1],
-		ArrowRight: siblings[beside + 1],
-	}[key];
-	at = to || at;
-	cursor = at;
-	for (const g of chartBox.querySelectorAll("g.cursor"))
-		g.classList.remove("cursor");
-	vendor.select(chartBox).selectAll("g").each(function mark(d) {
-		if (d === at) {
-			this.classList.add("cursor");
-			this.scrollIntoView({ block: "nearest", inline: "nearest" });
-		}
-	});
-	showFrame(flameLabel(at));
-}
-
-function chartKeyDown(event) {
-	if (event.key.startsWith("Arrow"))
-		moveCursor(event.key);
-	else if (event.key === "Enter" && cursor)
-		go({ zoom: zoomPath(cursor) });
-	else if (event.key === "Escape")
-		go({ zoom: null });
-	else
-		return;
-	event.preventDefault();
 }
 
 /* ---- the strip: CPU by time ---- */
@@ -1448,42 +1316,9 @@ function listen() {
 	});
 	$("previous").addEventListener("click", () => goToLine(-1));
 	$("next").addEventListener("click", () => goToLine(1));
-	$("skip").addEventListener("click", (event) => {
-		event.preventDefault();
-		$("where").focus();
-	});
-	chartBox.addEventListener("keydown", chartKeyDown);
-	addEventListener("hashchange", show);
-	addEventListener("popstate", show);
 	addEventListener("resize", () => {
 		clearTimeout(timer);
 		timer = setTimeout(showFlame, 200);
-	});
-	addEventListener("keydown", (event) => {
-		const isTyping = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
-		if (isTyping || event.ctrlKey || event.metaKey || event.altKey)
-			return;
-		if (event.key === "n" || event.key === "p")
-			goToLine(event.key === "n" ? 1 : -1);
-		else if (event.key === "/")
-			$("search").focus();
-		else
-			return;
-		event.preventDefault();
-	});
-}
-
-/* The system's choice, light, dark. */
-function listenTheme() {
-	const themes = ["system", "light", "dark"];
-	let theme = 0;
-	$("theme").addEventListener("click", () => {
-		theme = (theme + 1) % themes.length;
-		if (theme)
-			document.documentElement.dataset.theme = themes[theme];
-		else
-			delete document.documentElement.dataset.theme;
-		$("theme").textContent = `Theme: ${themes[theme]}`;
 	});
 }
 
@@ -1501,6 +1336,8 @@ makeFilters();
 makeStrip();
 listen();
 listenTheme();
-show();
+listenSkip("where");
+listenKeys({ n: () => goToLine(1), p: () => goToLine(-1), "/": () => $("search").focus() });
+drawBy(show);
 document.documentElement.dataset.ready = "";
 })();

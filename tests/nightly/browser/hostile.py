@@ -80,4 +80,5 @@ def main():
         f.write(p.body + strings + field(12, 10 ** 7))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -11,62 +11,15 @@
  * The last line is the result; the exit status tells whether all is right. The modules are in the
  * folder BROWSER_MODULES.
  */
-import { createRequire } from "node:module";
 import { mkdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
-
-const modules = createRequire(resolve(process.env.BROWSER_MODULES, "package.json"));
-const { chromium } = modules("playwright-core");
-const [check, file, ...rest] = process.argv.slice(2);
-const address = pathToFileURL(resolve(file)).href;
-const troubles = [];
-
-function fail(text) {
-	console.log(text);
-	process.exit(1);
-}
-
-function same(what, found, expected) {
-	if (JSON.stringify(found) !== JSON.stringify(expected))
-		throw new Error(`${what}: ${JSON.stringify(found)}, not ${JSON.stringify(expected)}`);
-}
-
-function holds(what, truth) {
-	if (!truth)
-		throw new Error(`it does not hold: ${what}`);
-}
-
-/* A page that notes everything it must not do. */
-async function open(browser, options = {}, hash = "") {
-	const context = await browser.newContext({ viewport: { width: 1400, height: 1000 }, ...options });
-	const page = await context.newPage();
-	page.on("console", (m) => troubles.push(`console: ${m.text()}`));
-	page.on("pageerror", (e) => troubles.push(`error: ${e.message}`));
-	page.on("dialog", (d) => { troubles.push(`dialog: ${d.message()}`); d.dismiss(); });
-	page.on("request", (r) => { if (r.url().split("#")[0] !== address) troubles.push(`request: ${r.url()}`); });
-	page.on("popup", () => troubles.push("popup"));
-	await page.goto(address + hash);
-	await page.waitForSelector("html[data-ready]", { timeout: 60000 });
-	return page;
-}
-
-const rows = (page) => page.$$eval("#hot tbody tr", (all) => all.map((tr) => [...tr.cells].map((td) => td.textContent)));
-const text = (page, selector) => page.textContent(selector);
-const hash = (page) => page.evaluate(() => decodeURIComponent(location.hash));
+import { OWN_ELEMENTS, accessibleWith, elements, hash, holds, open, opens, policyHolds, rest, rows, run, same, text, troubles } from "./lib.mjs";
 
 /* ---- checks ---- */
 
 async function harmless(browser) {
 	const page = await open(browser);
-	const counts = () => page.evaluate(() => ({
-		scripts: document.scripts.length,
-		loaders: document.querySelectorAll("img,iframe,object,embed,link,base,audio,video,form[action]").length,
-		handlers: [...document.querySelectorAll("*")].filter((e) => [...e.attributes].some((a) => a.name.startsWith("on"))).length,
-		links: [...document.links].filter((a) => !a.getAttribute("href").startsWith("#")).length,
-	}));
-	const before = await counts();
-	same("elements", before, { scripts: 4, loaders: 0, handlers: 0, links: 0 });
+	same("elements", await elements(page), OWN_ELEMENTS);
 	for (const id of ["tab-functions", "flame-lines", "flame-leaves", "tab-lines", "flame-functions", "flame-callers"]) {
 		await page.click(`#${id}`);
 		for (const g of (await page.$$("#chart g.frame")).slice(0, 8))
@@ -90,28 +43,8 @@ async function harmless(browser) {
 			await select.selectOption(option);
 			await showAll();
 		}
-	same("elements at the end", await counts(), before);
-	holds("no name ran", !(await page.evaluate(() => window.ran)));
-	same("what the page tried", troubles.splice(0), []);
-	/* The policy itself: a name that became an element could still do nothing. */
-	const tried = await page.evaluate(() => {
-		const attempts = [
-			() => { document.body.append(Object.assign(document.createElement("script"), { textContent: "window.ran = 1" })); },
-			() => { document.body.insertAdjacentHTML("beforeend", "<img src=x onerror='window.ran = 1'>"); },
-			() => { document.body.append(Object.assign(document.createElement("img"), { src: "data:image/gif;base64,R0lGODlhAQABAAAAACw=", onload: () => { window.ran = 2; } })); },
-			() => { setTimeout("window.ran = 3"); },
-		];
-		let refused = 0;
-		for (const attempt of attempts)
-			try {
-				attempt();
-			} catch {
-				refused++;
-			}
-		return new Promise((done) => setTimeout(() => done([refused, window.ran || 0]), 300));
-	});
-	same("refused at once, and what ran", tried, [3, 0]);
-	troubles.splice(0);
+	same("elements at the end", await elements(page), OWN_ELEMENTS);
+	await policyHolds(page);
 	return "no dialog, no request, no error";
 }
 
@@ -151,20 +84,6 @@ async function figures(browser) {
 	const ends = (table[0][4].match(/[\d.]+(?= %)/g) || []).slice(1).map(Number);
 	same("interval", ends, hottest.self_ci95.map((end) => Number((100 * end).toFixed(1))));
 	return `${expected.size} lines`;
-}
-
-async function opens(browser) {
-	const page = await open(browser);
-	const client = await page.context().newCDPSession(page);
-	await client.send("Performance.enable", { timeDomain: "threadTicks" });
-	await page.reload();
-	await page.waitForSelector("html[data-ready]");
-	const { metrics } = await client.send("Performance.getMetrics");
-	const ms = Math.round(1000 * metrics.find((m) => m.name === "TaskDuration").value);
-	const bytes = readFileSync(file).length;
-	holds(`${bytes} bytes are fewer than 1.5 MB`, bytes < 1500000);
-	holds(`${ms} ms of CPU are less than a second`, ms < 1000);
-	return `${bytes} bytes, ${ms} ms of CPU until it is drawn`;
 }
 
 async function usesTables(page) {
@@ -345,29 +264,7 @@ async function uses(browser) {
 	return "all parts work";
 }
 
-async function withoutScripts(browser) {
-	const context = await browser.newContext({ javaScriptEnabled: false });
-	const page = await context.newPage();
-	await page.goto(address);
-	holds("a table of the hottest lines", (await page.textContent("noscript, body")).includes("hottest lines"));
-	await context.close();
-}
-
-async function accessible(browser) {
-	const found = [];
-	const source = readFileSync(modules.resolve("axe-core/axe.min.js"), "utf8");
-	for (const colorScheme of ["light", "dark"])
-		for (const fragment of ["", "#tab=functions&flame=leaves&time=-1"]) {
-			const page = await open(browser, { colorScheme, bypassCSP: true }, fragment);
-			await page.evaluate(source);
-			const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-			for (const v of result.violations)
-				found.push(`${colorScheme}: ${v.id}: ${v.nodes.slice(0, 3).map((n) => n.target.join(" ") + " " + (n.any[0]?.message || "")).join("; ")}`);
-		}
-	await withoutScripts(browser);
-	same("violations", found, []);
-	return "no violation";
-}
+const accessible = (browser) => accessibleWith(browser, ["", "#tab=functions&flame=leaves&time=-1"], "hottest lines");
 
 async function shots(browser) {
 	mkdirSync(rest[0], { recursive: true });
@@ -380,16 +277,4 @@ async function shots(browser) {
 	return `page.png and flame-graph.png in ${rest[0]}`;
 }
 
-const checks = { harmless, figures, opens, uses, accessible, shots };
-const browser = await chromium.launch({
-	executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
-	args: ["--no-sandbox", "--disable-gpu"], // root has no sandbox
-});
-try {
-	const said = await checks[check](browser);
-	await browser.close();
-	console.log(said);
-} catch (e) {
-	await browser.close();
-	fail(`${e.message.split("\n")[0]}${troubles.length ? "; " + troubles.slice(0, 5).join("; ") : ""}`);
-}
+await run({ harmless, figures, opens, uses, accessible, shots });

@@ -295,7 +295,7 @@ static void width_is_kept(void **state)
 
 static void failing_output(void **state)
 {
-	static const char *const formats[] = {"text", "json", "github"};
+	static const char *const formats[] = {"text", "json", "github", "html"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
@@ -335,16 +335,171 @@ static void github_takes_ten(void **state)
 	free(text);
 }
 
+/* ---- the page ---- */
+
+/* A JSON block of a page; fails if it could end its script. */
+static json_t *data_of(const char *page, const char *id)
+{
+	_cleanup_free_ char *text = NULL;
+	char begin[64];
+	const char *at, *end;
+	json_t *root;
+
+	snprintf(begin, sizeof(begin), "id=\"%s\">", id);
+	at = strstr(page, begin);
+	assert_non_null(at);
+	at += strlen(begin);
+	end = strstr(at, "</script>");
+	text = strndup(at, (size_t)(end - at));
+	assert_null(strchr(text, '<'));
+	for (const char *c = text; *c; c++)
+		assert_in_range(*c, 0x20, 0x7e);
+	root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+	assert_non_null(root);
+	return root;
+}
+
+static void same_value(const json_t *page, size_t i, const json_t *json, const char *key)
+{
+	const json_t *a = json_array_get(page, i), *b = json_object_get(json, key);
+
+	if (json_is_null(b) != json_is_null(a) ||
+	    (!json_is_null(b) && json_number_value(a) != json_number_value(b)))
+		fail_msg("%zu is %g, and %s is %g", i, json_number_value(a), key,
+			 json_number_value(b));
+}
+
+/* The 9 numbers from @at on are those of a change in the JSON. */
+static void same_change(const json_t *page, size_t at, const json_t *json)
+{
+	static const char *const keys[] = {
+		"before",     "after", "before_samples", "after_samples",
+		"difference", "low",   "high",           "p"};
+	int64_t flags = json_integer_value(json_array_get(page, at + 8));
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		same_value(page, at + i, json, keys[i]);
+	assert_int_equal(flags & 1, json_is_true(json_object_get(json, "significant")));
+	assert_int_equal(flags >> 1, !json_is_null(json_object_get(json, "p")));
+}
+
+/* Rows of lines or functions, which have the same columns from the totals on. */
+static void same_rows(const json_t *facts, const json_t *json, const char *what)
+{
+	const json_t *page = json_object_get(facts, what), *row;
+	size_t i;
+
+	assert_int_equal(json_array_size(page),
+			 16 * json_array_size(json_object_get(json, what)));
+	json_array_foreach(json_object_get(json, what), i, row)
+	{
+		same_value(page, 16 * i + 5, json_object_get(row, "total"), "before");
+		same_value(page, 16 * i + 6, json_object_get(row, "total"), "after");
+		same_change(page, 16 * i + 7, json_object_get(row, "self"));
+	}
+}
+
+static void the_page_has_the_figures_of_the_json(void **state)
+{
+	static const char *const names[] = {"typical", "noise", "several", "shares",
+					    "hostile"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const struct golden html = {names[i], "html", "", {0}, true};
+		const struct golden plain = {names[i], "json", "", {0}, true};
+		_cleanup_free_ char *page = render(&html), *text = render(&plain);
+		json_t *facts = data_of(page, "facts-data");
+		json_t *json = json_loads(text, 0, NULL);
+
+		same_rows(facts, json, "lines");
+		same_rows(facts, json, "functions");
+		if (!json_is_null(json_object_get(json, "whole")))
+			same_change(json_object_get(facts, "whole"), 0,
+				    json_object_get(json, "whole"));
+		json_decref(facts);
+		json_decref(json);
+	}
+}
+
+static int64_t number_at(const json_t *array, size_t i)
+{
+	return json_integer_value(json_array_get(array, i));
+}
+
+static void the_page_has_words_and_places(void **state)
+{
+	const struct golden html = {"typical", "html", "", {0}, true};
+	const struct golden plain = {"typical", "text", "", {0}, true};
+	_cleanup_free_ char *page = render(&html), *text = render(&plain);
+	json_t *facts = data_of(page, "facts-data"), *lines_of, *head;
+	const char *first;
+
+	(void)state;
+	head = json_object_get(facts, "head");
+	first = json_string_value(json_array_get(head, 0));
+	assert_memory_equal(text, first, strlen(first));
+	assert_int_equal(json_array_size(json_object_get(facts, "rules")), 3);
+	lines_of = json_object_get(facts, "lines");
+	/* Changed, new, gone, the same, the same, not known. */
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		static const int matches[] = {3, 4, 5, 1, 1, 0};
+
+		assert_int_equal(number_at(lines_of, 16 * i + 2),
+				 lines[i].line[DIFF_BEFORE]);
+		assert_int_equal(number_at(lines_of, 16 * i + 3),
+				 lines[i].line[DIFF_AFTER]);
+		assert_int_equal(number_at(lines_of, 16 * i + 4), matches[i]);
+	}
+	json_decref(facts);
+}
+
+static void the_page_is_harmless(void **state)
+{
+	const struct golden html = {"hostile", "html", "", {0}, true};
+	_cleanup_free_ char *page = render(&html);
+	json_t *facts = data_of(page, "facts-data");
+	const json_t *texts = json_object_get(facts, "texts");
+	size_t nr = 0;
+
+	(void)state;
+	for (const char *at = page; (at = strstr(at, "<script")); at++)
+		nr++;
+	assert_int_equal(nr, 5); /* two of data, three of code */
+	assert_null(strchr(page, '\033'));
+	assert_null(strstr(page, "\xe2\x80\xae"));
+	assert_string_equal(json_string_value(json_array_get(texts, 0)),
+			    "f\\x0d\\x0a::error file=x::owned\\xff");
+	json_decref(facts);
+}
+
+static void the_page_has_a_limit(void **state)
+{
+	const struct golden html = {"typical", "html", "", {.limit = 2}, false};
+	_cleanup_free_ char *page = render(&html);
+	json_t *facts = data_of(page, "facts-data");
+
+	(void)state;
+	assert_int_equal(json_array_size(json_object_get(facts, "lines")), 2 * 16);
+	assert_int_equal(json_array_size(json_object_get(facts, "functions")), 2 * 16);
+	assert_int_equal(json_integer_value(json_object_get(facts, "nrLines")), 6);
+	json_decref(facts);
+}
+
 int main(void)
 {
-	struct CMUnitTest tests[ARRAY_SIZE(goldens) + 3] = {
+	struct CMUnitTest tests[ARRAY_SIZE(goldens) + 7] = {
 		cmocka_unit_test(width_is_kept),
 		cmocka_unit_test(failing_output),
 		cmocka_unit_test(github_takes_ten),
+		cmocka_unit_test(the_page_has_the_figures_of_the_json),
+		cmocka_unit_test(the_page_has_words_and_places),
+		cmocka_unit_test(the_page_is_harmless),
+		cmocka_unit_test(the_page_has_a_limit),
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(goldens); i++)
-		tests[i + 3] = (struct CMUnitTest){.name = "golden",
+		tests[i + 7] = (struct CMUnitTest){.name = "golden",
 						   .test_func = test_golden,
 						   .initial_state = (void *)&goldens[i]};
 	return cmocka_run_group_tests(tests, NULL, NULL);
