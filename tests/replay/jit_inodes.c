@@ -256,6 +256,19 @@ static void a_probe_that_fails_is_not_removed(void **state)
 	assert_true(meet(0).is_pending); /* tries again */
 }
 
+/* Its process ends before that: the probe is removed later, not forgotten. */
+static void an_inode_unused_while_it_is_probed(void **state)
+{
+	(void)state;
+	assert_true(meet(0).is_pending);
+	sweep(0);
+	jit_inodes_remove_unused(inodes);
+	assert_false(probe.is_removal);
+	assert_true(jit_inodes_settle(inodes, 0));
+	jit_inodes_remove_unused(inodes);
+	assert_true(probe.is_removal);
+}
+
 /* When all places are taken, a new file waits only for the place of an unused one. */
 static void places_of_unused_files_become_free(void **state)
 {
@@ -318,6 +331,7 @@ int main(void)
 		TEST(files_that_wait_come_first),
 		TEST(a_removal_that_hangs_holds_up_no_file),
 		TEST(a_probe_that_fails_is_not_removed),
+		TEST(an_inode_unused_while_it_is_probed),
 		TEST(places_of_unused_files_become_free),
 		TEST(an_unknown_probe_is_forgotten),
 		TEST(the_end_waits_a_second),
