@@ -43,7 +43,7 @@ struct probed_file {
  * removes the probe. It uses nothing but this, because it may outlive all else
  * (jit_probe_free()).
  */
-struct work {
+struct probe_work {
 	bool is_removal;
 	struct probed_file file;
 	/* only to attach */
@@ -61,7 +61,7 @@ struct jit_probe {
 	struct jit_bpf *skel; /* NULL until the first file */
 	int load_failure; /* no retry */
 	struct job *job;
-	struct work work; /* of the job */
+	struct probe_work work; /* of the job */
 	struct ring_buffer *ring;
 	struct lb_jit_counters *percpu; /* one per possible CPU */
 	int nr_possible_cpus;
@@ -166,7 +166,7 @@ int jit_probe_try(void)
 /* Return: 0 or -errno. */
 static int attach(void *ctx)
 {
-	struct work *w = ctx;
+	struct probe_work *w = ctx;
 	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = (uint64_t)w->descriptor_delta);
 	char path[32];
 
@@ -182,7 +182,7 @@ static int attach(void *ctx)
 
 static int detach(void *ctx)
 {
-	struct work *w = ctx;
+	struct probe_work *w = ctx;
 
 	bpf_link__destroy(w->file.link);
 	return 0;
@@ -242,7 +242,7 @@ static void use_code_gens(struct jit_probe *p, bool used)
 			 __ATOMIC_SEQ_CST);
 }
 
-static void start_attachment(struct jit_probe *p, const struct work *work)
+static void start_attachment(struct jit_probe *p, const struct probe_work *work)
 {
 	p->work = *work;
 	/* before the program runs for the first time */
@@ -254,7 +254,7 @@ static void start_attachment(struct jit_probe *p, const struct work *work)
 static int start(struct jit_probe *p, int fd, uint64_t register_off,
 		 int64_t descriptor_delta)
 {
-	struct work work = {.descriptor_delta = descriptor_delta};
+	struct probe_work work = {.descriptor_delta = descriptor_delta};
 	struct stat st;
 
 	if (fstat(fd, &st))
@@ -324,7 +324,7 @@ static int take_program(struct jit_probe *p)
 
 bool jit_probe_settle(struct jit_probe *p, int timeout_ms, int *ret_rc)
 {
-	const struct work *work = &p->work;
+	const struct probe_work *work = &p->work;
 
 	if (!job_wait(p->job, timeout_ms))
 		return false;
@@ -345,7 +345,7 @@ bool jit_probe_settle(struct jit_probe *p, int timeout_ms, int *ret_rc)
 
 static void start_removal(struct jit_probe *p, struct probed_file *file)
 {
-	p->work = (struct work){.is_removal = true, .file = *file};
+	p->work = (struct probe_work){.is_removal = true, .file = *file};
 	*file = p->files[--p->nr_files];
 	job_start(p->job, detach, &p->work);
 }
