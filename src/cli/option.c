@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/option.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,6 +27,15 @@ const char *option_name(const struct option_row *row, char ret[32])
 	else
 		snprintf(ret, 32, "--%s", row->name);
 	return ret;
+}
+
+uint32_t option_id(const char *text)
+{
+	char *end;
+	unsigned long id = strtoul(text, &end, 10);
+
+	return isdigit((unsigned char)*text) && !*end && id <= INT32_MAX ? (uint32_t)id
+									 : 0;
 }
 
 int option_refuse(const struct option_row *row, const char *arg, struct error *err)

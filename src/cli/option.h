@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -52,6 +53,9 @@ const char *option_name(const struct option_row *row, char ret[32]);
 
 /** "-F takes ..., not ARG". Return: -EINVAL. */
 int option_refuse(const struct option_row *row, const char *arg, struct error *err);
+
+/** Reads the id of a process or thread; 0: invalid. */
+uint32_t option_id(const char *text);
 
 /** The option was given more than @max times. Return: -EINVAL. */
 int option_refuse_more(const struct option_row *row, int max, const char *arg,
