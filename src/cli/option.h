@@ -45,6 +45,9 @@ struct option_row {
 /** Returns word @i of an option that takes fixed words in @command; NULL: no more. */
 const char *option_word(const struct option_row *row, const char *command, size_t i);
 
+/** Returns the member of @o that the option sets. */
+void *option_member(struct options *o, const struct option_row *row);
+
 /** Returns the name for messages: "-F", "--budget". */
 const char *option_name(const struct option_row *row, char ret[32]);
 

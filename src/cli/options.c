@@ -473,7 +473,7 @@ static const char *const dump_words[] = {"", "samples", "maps", "frames"};
 const struct option_row option_rows[] = {
 	{"event", 'e', "EVENT", ON_SAMPLING, parse_event,
 	 .help = "what is sampled: cpu-clock (default), or page-faults",
-	 "cpu-clock or page-faults", .word = sampling_event_word},
+	 "cpu-clock or page-faults", MEMBER(sampling), .word = sampling_event_word},
 	{"count", 'c', "N", ON_SAMPLING, parse_number,
 	 .help = "with -e page-faults: one sample for each N of them (default 1)",
 	 "events a sample from 1 to 1000000000", MEMBER(sampling.event_period), .min = 1,
@@ -485,31 +485,33 @@ const struct option_row option_rows[] = {
 	{"budget", 0, "PERCENT", ON_SAMPLING, parse_budget,
 	 .help = "lower the rate while sampling costs more than this share of all CPUs' "
 		 "time, as 0.5%",
-	 "percent of the CPU time from 0.001% to 100%"},
+	 "percent of the CPU time from 0.001% to 100%", MEMBER(sampling)},
 	{"pid", 'p', "PID", ON_RECORD, parse_target,
 	 .help = "this process with its threads and children; may be repeated, as those "
 		 "below",
-	 "a process id", .kind = LB_FILTER_PROCESS},
+	 "a process id", MEMBER(sampling.target), .kind = LB_FILTER_PROCESS},
 	{"no-children", 0, NULL, ON_SAMPLING, parse_flag,
 	 .help = "leave out processes that the process, or the command, starts",
 	 MEMBER(sampling.target.no_children)},
 	{"thread", 't', "TID", ON_RECORD, parse_target, .help = "this thread",
-	 "a thread id", .kind = LB_FILTER_THREAD},
+	 "a thread id", MEMBER(sampling.target), .kind = LB_FILTER_THREAD},
 	{"cgroup", 'G', "CGROUP", ON_RECORD, parse_target,
 	 .help = "processes in this cgroup and in those below it, as they come and go",
-	 "the path of a cgroup", .kind = LB_FILTER_CGROUP},
+	 "the path of a cgroup", MEMBER(sampling.target), .kind = LB_FILTER_CGROUP},
 	{"container", 0, "NAME", ON_RECORD, parse_target,
 	 .help = "processes of this container, by name or by the beginning of its id",
-	 "a name, or the first 4 or more digits of an id", .kind = LB_FILTER_CONTAINER},
+	 "a name, or the first 4 or more digits of an id", MEMBER(sampling.target),
+	 .kind = LB_FILTER_CONTAINER},
 	{"unit", 0, "NAME", ON_RECORD, parse_target,
 	 .help = "processes of this service or scope of systemd",
-	 "the name of a unit of systemd", .kind = LB_FILTER_UNIT},
+	 "the name of a unit of systemd", MEMBER(sampling.target),
+	 .kind = LB_FILTER_UNIT},
 	{"comm", 0, "GLOB", ON_SAMPLING, parse_target,
 	 .help = "threads whose name matches, as \"python*\"",
-	 "a pattern of thread names", .kind = LB_FILTER_COMM},
+	 "a pattern of thread names", MEMBER(sampling.target), .kind = LB_FILTER_COMM},
 	{"user", 0, "NAME", ON_RECORD, parse_target,
 	 .help = "processes that run as this user, by name or number",
-	 "a user's name or number", .kind = LB_FILTER_USER},
+	 "a user's name or number", MEMBER(sampling.target), .kind = LB_FILTER_USER},
 	{"all", 'a', NULL, ON_RECORD, parse_flag,
 	 .help = "every process of the machine; '!' before a value of an option above "
 		 "excludes it",
@@ -520,7 +522,7 @@ const struct option_row option_rows[] = {
 	{"window", 0, "TIME", ON_RECORD, parse_window,
 	 .help = "begin a new file at this interval, with the time in its name: 60s, 5m, "
 		 "1h",
-	 "a time from 0.1 s on, such as 60s, 5m or 1h"},
+	 "a time from 0.1 s on, such as 60s, 5m or 1h", MEMBER(sampling)},
 	{"keep", 0, "N", ON_RECORD, parse_number,
 	 .help = "keep only the newest N files of windows",
 	 "a number of files from 1 to 1000000", MEMBER(sampling.keep_files), .min = 1,
@@ -528,7 +530,7 @@ const struct option_row option_rows[] = {
 	{"max-size", 0, "BYTES", ON_RECORD, parse_max_size,
 	 .help = "keep only the newest files of windows, up to this size in all: 500M, "
 		 "2G",
-	 "bytes, such as 500M or 2G"},
+	 "bytes, such as 500M or 2G", MEMBER(sampling)},
 	{"memory", 0, "MIB", ON_RECORD, parse_mib,
 	 .help = "limit of resident memory (default, without -d: 256); at the limit a "
 		 "new file begins early",
@@ -544,7 +546,7 @@ const struct option_row option_rows[] = {
 	 .help = "where to write the profile (default lineburn.pb.gz); NAME.html: a "
 		 "page, "
 		 "and NAME.pb.gz",
-	 "a file name"},
+	 "a file name", MEMBER(sampling)},
 	{"tid", 0, NULL, ON_SAMPLING, parse_flag, .help = "tell threads apart",
 	 MEMBER(sampling.keep_tid)},
 	{"uprobe", 0, NULL, ON_SAMPLING, parse_value,
@@ -1016,6 +1018,16 @@ static int check(int argc, char **argv, struct options *o, struct error *err)
 	return 0;
 }
 
+/* Returns which files may get a uprobe. */
+static enum jit_probing probing_of(const struct options *o)
+{
+	if (o->uprobe == UPROBE_ALL)
+		return JIT_PROBING_ALL;
+	return o->uprobe == UPROBE_NONE || !sampling_names_targets(&o->sampling.target)
+		       ? JIT_PROBING_NONE
+		       : JIT_PROBING_TRUSTED;
+}
+
 int options_parse(int argc, char **argv, struct options *ret, struct error *err)
 {
 	const struct command_row *command;
@@ -1058,7 +1070,7 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *err)
 	rc = parse_rows(argc - 1, argv + 1, command, ret, err);
 	if (rc || ret->command == COMMAND_HELP)
 		return rc;
-	ret->sampling.probing = sampling_probing(ret);
+	ret->sampling.probing = probing_of(ret);
 	ret->sampling.attribution = ret->viewing.attribution;
 	return check(argc - 1, argv + 1, ret, err);
 }

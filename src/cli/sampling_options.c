@@ -10,13 +10,14 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
-#include "cli/options.h"
 #include "collect/sampler.h"
+#include "record/sampling.h"
 #include "target/comm_glob.h"
 
 #define MAX_PIDS          4096
 #define MAX_TARGET_VALUES 4096
 #define MIN_WINDOW_S      0.1
+#define DEFAULT_FREQ_HZ   99
 
 /* ---- sampling ---- */
 
@@ -29,13 +30,16 @@ const char *sampling_event_word(const char *command, size_t i)
 int parse_event(struct options *o, const struct option_row *row, const char *arg,
 		struct error *err)
 {
-	o->sampling.source = sample_source_named(arg);
-	return o->sampling.source ? 0 : option_refuse(row, arg, err);
+	struct sampling *s = option_member(o, row);
+
+	s->source = sample_source_named(arg);
+	return s->source ? 0 : option_refuse(row, arg, err);
 }
 
 int parse_budget(struct options *o, const struct option_row *row, const char *arg,
 		 struct error *err)
 {
+	struct sampling *s = option_member(o, row);
 	char *end;
 	double percent = strtod(arg, &end);
 
@@ -43,7 +47,7 @@ int parse_budget(struct options *o, const struct option_row *row, const char *ar
 		end++;
 	if (end == arg || *end || !(percent >= 0.001 && percent <= 100))
 		return option_refuse(row, arg, err);
-	o->sampling.budget_ppm = (uint32_t)lround(percent * 1e4);
+	s->budget_ppm = (uint32_t)lround(percent * 1e4);
 	return 0;
 }
 
@@ -67,26 +71,28 @@ static bool read_scaled(const char *text, const char *suffixes, const double *sc
 int parse_window(struct options *o, const struct option_row *row, const char *arg,
 		 struct error *err)
 {
+	struct sampling *s = option_member(o, row);
 	static const double scales[] = {1, 60, 3600};
 	double seconds;
 
 	if (!read_scaled(arg, "smh", scales, &seconds) || seconds < MIN_WINDOW_S ||
 	    seconds > MAX_SECONDS)
 		return option_refuse(row, arg, err);
-	o->sampling.window_s = seconds;
+	s->window_s = seconds;
 	return 0;
 }
 
 int parse_max_size(struct options *o, const struct option_row *row, const char *arg,
 		   struct error *err)
 {
+	struct sampling *s = option_member(o, row);
 	static const double scales[] = {1 << 10, 1 << 20, 1 << 30};
 	double bytes;
 
 	if (!read_scaled(arg, "KMG", scales, &bytes) || bytes < 1 ||
 	    bytes >= (double)(1ULL << 62))
 		return option_refuse(row, arg, err);
-	o->sampling.max_size_bytes = (uint64_t)bytes;
+	s->max_size_bytes = (uint64_t)bytes;
 	return 0;
 }
 
@@ -94,9 +100,10 @@ int parse_max_size(struct options *o, const struct option_row *row, const char *
 int parse_ready_fd(struct options *o, const struct option_row *row, const char *arg,
 		   struct error *err)
 {
+	const uint32_t *fd = option_member(o, row);
 	int rc = parse_number(o, row, arg, err);
 
-	if (!rc && fcntl(o->sampling.ready_fd, F_SETFD, FD_CLOEXEC))
+	if (!rc && fcntl((int)*fd, F_SETFD, FD_CLOEXEC))
 		return option_refuse(row, arg, err);
 	return rc;
 }
@@ -104,10 +111,12 @@ int parse_ready_fd(struct options *o, const struct option_row *row, const char *
 int parse_output(struct options *o, const struct option_row *row, const char *arg,
 		 struct error *err)
 {
+	struct sampling *s = option_member(o, row);
+
 	if (!*arg)
 		return option_refuse(row, arg, err);
-	o->sampling.output = arg;
-	o->sampling.output_given = true;
+	s->output = arg;
+	s->output_given = true;
 	return 0;
 }
 
@@ -146,7 +155,7 @@ int parse_target(struct options *o, const struct option_row *row, const char *ar
 {
 	enum lb_filter_kind kind = (enum lb_filter_kind)row->kind;
 	bool has_id = kind == LB_FILTER_PROCESS || kind == LB_FILTER_THREAD;
-	struct target_request *t = &o->sampling.target;
+	struct target_request *t = option_member(o, row);
 	bool excludes = *arg == '!';
 	uint32_t id = has_id ? option_id(arg + excludes) : 0;
 	char name[32];
@@ -185,7 +194,7 @@ static bool is_root_cgroup(const char *path)
 	return !path[strspn(path, "/.")];
 }
 
-static bool names_targets(const struct target_request *t)
+bool sampling_names_targets(const struct target_request *t)
 {
 	if (t->is_command || t->nr_pids)
 		return true;
@@ -198,15 +207,6 @@ static bool names_targets(const struct target_request *t)
 			return true;
 	}
 	return false;
-}
-
-enum jit_probing sampling_probing(const struct options *o)
-{
-	if (o->uprobe == UPROBE_ALL)
-		return JIT_PROBING_ALL;
-	return o->uprobe == UPROBE_NONE || !names_targets(&o->sampling.target)
-		       ? JIT_PROBING_NONE
-		       : JIT_PROBING_TRUSTED;
 }
 
 /* Is -p given, even as an exclusion? */

@@ -3,11 +3,11 @@
 #ifndef LB_CLI_SAMPLING_OPTIONS_H
 #define LB_CLI_SAMPLING_OPTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
 #include "cli/option.h"
-#include "runtime/jit/watch.h"
 
 struct sampling;
 struct target_request;
@@ -16,13 +16,16 @@ struct target_request;
 
 /* ---- values of option_row.parse ---- */
 
+/* These set members of the struct sampling at row->at. */
 option_parse_fn parse_event;
 option_parse_fn parse_budget; /* "0.5%" */
 option_parse_fn parse_window; /* "90", "90s", "1.5m", "2h" */
 option_parse_fn parse_max_size; /* "4096", "500K", "1.5G" (K is 1024) */
-option_parse_fn parse_ready_fd;
 option_parse_fn parse_output;
-option_parse_fn parse_target; /* row->kind: enum lb_filter_kind */
+/* uint32_t */
+option_parse_fn parse_ready_fd;
+/* struct target_request; row->kind: enum lb_filter_kind */
+option_parse_fn parse_target;
 
 /** Returns the name of sample source @i; NULL: no more. */
 const char *sampling_event_word(const char *command, size_t i);
@@ -30,11 +33,10 @@ const char *sampling_event_word(const char *command, size_t i);
 /* ---- all options together ---- */
 
 /**
- * Returns which files may get a uprobe. Without --uprobe only those of targets that the
- * user named: the command, processes, threads, containers, units or cgroups. --comm and
- * --user do not count, because any process may match them.
+ * Did the user name targets: the command, processes, threads, containers, units or cgroups?
+ * --comm and --user do not count, because any process may match them.
  */
-enum jit_probing sampling_probing(const struct options *o);
+bool sampling_names_targets(const struct target_request *t);
 
 /* The checks return 0, or -EINVAL with a message. */
 
