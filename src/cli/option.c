@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/option.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void *member_of(struct options *o, const struct option_row *row)
+void *option_member(struct options *o, const struct option_row *row)
 {
 	return (char *)o + row->at;
 }
@@ -26,6 +27,15 @@ const char *option_name(const struct option_row *row, char ret[32])
 	else
 		snprintf(ret, 32, "--%s", row->name);
 	return ret;
+}
+
+uint32_t option_id(const char *text)
+{
+	char *end;
+	unsigned long id = strtoul(text, &end, 10);
+
+	return isdigit((unsigned char)*text) && !*end && id <= INT32_MAX ? (uint32_t)id
+									 : 0;
 }
 
 int option_refuse(const struct option_row *row, const char *arg, struct error *err)
@@ -52,7 +62,7 @@ int parse_flag(struct options *o, const struct option_row *row, const char *arg,
 {
 	(void)arg;
 	(void)err;
-	*(bool *)member_of(o, row) = true;
+	*(bool *)option_member(o, row) = true;
 	return 0;
 }
 
@@ -61,7 +71,7 @@ int parse_value(struct options *o, const struct option_row *row, const char *arg
 {
 	(void)arg;
 	(void)err;
-	*(int *)member_of(o, row) = row->kind;
+	*(int *)option_member(o, row) = row->kind;
 	return 0;
 }
 
@@ -69,7 +79,7 @@ int parse_text(struct options *o, const struct option_row *row, const char *arg,
 	       struct error *err)
 {
 	(void)err;
-	*(const char **)member_of(o, row) = arg;
+	*(const char **)option_member(o, row) = arg;
 	return 0;
 }
 
@@ -78,7 +88,7 @@ int parse_word(struct options *o, const struct option_row *row, const char *arg,
 {
 	for (unsigned long value = row->min; value <= row->max; value++)
 		if (!strcmp(row->words[value], arg)) {
-			*(unsigned int *)member_of(o, row) = (unsigned int)value;
+			*(unsigned int *)option_member(o, row) = (unsigned int)value;
 			return 0;
 		}
 	return option_refuse(row, arg, err);
@@ -99,7 +109,7 @@ int parse_number(struct options *o, const struct option_row *row, const char *ar
 
 	if (!read_number(row, arg, &number))
 		return option_refuse(row, arg, err);
-	*(uint32_t *)member_of(o, row) = (uint32_t)number;
+	*(uint32_t *)option_member(o, row) = (uint32_t)number;
 	return 0;
 }
 
@@ -110,7 +120,7 @@ int parse_mib(struct options *o, const struct option_row *row, const char *arg,
 
 	if (!read_number(row, arg, &mib))
 		return option_refuse(row, arg, err);
-	*(uint64_t *)member_of(o, row) = (uint64_t)mib << 20;
+	*(uint64_t *)option_member(o, row) = (uint64_t)mib << 20;
 	return 0;
 }
 
@@ -131,7 +141,7 @@ int parse_seconds(struct options *o, const struct option_row *row, const char *a
 
 	if (!read_real(row, arg, &seconds))
 		return option_refuse(row, arg, err);
-	*(double *)member_of(o, row) = seconds;
+	*(double *)option_member(o, row) = seconds;
 	return 0;
 }
 
@@ -142,6 +152,6 @@ int parse_percent(struct options *o, const struct option_row *row, const char *a
 
 	if (!read_real(row, arg, &percent))
 		return option_refuse(row, arg, err);
-	*(double *)member_of(o, row) = percent / 100;
+	*(double *)option_member(o, row) = percent / 100;
 	return 0;
 }

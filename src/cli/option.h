@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -44,6 +45,9 @@ struct option_row {
 /** Returns word @i of an option that takes fixed words in @command; NULL: no more. */
 const char *option_word(const struct option_row *row, const char *command, size_t i);
 
+/** Returns the member of @o that the option sets. */
+void *option_member(struct options *o, const struct option_row *row);
+
 /** Returns the name for messages: "-F", "--budget". */
 const char *option_name(const struct option_row *row, char ret[32]);
 
@@ -52,6 +56,9 @@ const char *option_name(const struct option_row *row, char ret[32]);
 
 /** "-F takes ..., not ARG". Return: -EINVAL. */
 int option_refuse(const struct option_row *row, const char *arg, struct error *err);
+
+/** Reads the id of a process or thread; 0: invalid. */
+uint32_t option_id(const char *text);
 
 /** The option was given more than @max times. Return: -EINVAL. */
 int option_refuse_more(const struct option_row *row, int max, const char *arg,

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/options.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,17 +14,13 @@
 #include "base/match.h"
 #include "base/vec.h"
 #include "cli/option.h"
+#include "cli/sampling_options.h"
 #include "collect/sampler.h"
 #include "export/export.h"
 #include "render/render.h"
-#include "target/comm_glob.h"
 
-#define MAX_PIDS          4096
-#define MAX_TARGET_VALUES 4096
-#define MAX_SOURCE_PATHS  64
-#define MAX_LABELS        64
-#define MAX_SECONDS       10000000
-#define MIN_WINDOW_S      0.1
+#define MAX_SOURCE_PATHS 64
+#define MAX_LABELS       64
 
 enum {
 	ON_RUN = 1 << COMMAND_RUN,
@@ -48,271 +42,6 @@ enum {
 	ON_ATTRIBUTED = ON_CHARGED | ON_DIFF,
 	ON_ALL = ON_SAMPLING | ON_FILTERED | ON_DOCTOR | ON_PYTHON_HOOK | ON_COMPLETION,
 };
-
-/* ---- sampling ---- */
-
-static const char *event_word(const char *command, size_t i)
-{
-	(void)command;
-	return sample_source_name(i);
-}
-
-static int parse_event(struct options *o, const struct option_row *row, const char *arg,
-		       struct error *err)
-{
-	o->sampling.source = sample_source_named(arg);
-	return o->sampling.source ? 0 : option_refuse(row, arg, err);
-}
-
-static int parse_budget(struct options *o, const struct option_row *row, const char *arg,
-			struct error *err)
-{
-	char *end;
-	double percent = strtod(arg, &end);
-
-	if (end != arg && *end == '%')
-		end++;
-	if (end == arg || *end || !(percent >= 0.001 && percent <= 100))
-		return option_refuse(row, arg, err);
-	o->sampling.budget_ppm = (uint32_t)lround(percent * 1e4);
-	return 0;
-}
-
-/*
- * Reads digits, at most one point, and optionally a unit, which is one letter of
- * @suffixes.
- */
-static bool read_scaled(const char *text, const char *suffixes, const double *scales,
-			double *ret)
-{
-	size_t len = strspn(text, "0123456789.");
-	const char *suffix = text[len] ? strchr(suffixes, text[len]) : NULL;
-	char *end;
-
-	if (!len || len > 32 || (text[len] && (!suffix || text[len + 1])))
-		return false;
-	*ret = strtod(text, &end) * (suffix ? scales[suffix - suffixes] : 1);
-	return end == text + len;
-}
-
-/* Parses "90", "90s", "1.5m", "2h". */
-static int parse_window(struct options *o, const struct option_row *row, const char *arg,
-			struct error *err)
-{
-	static const double scales[] = {1, 60, 3600};
-	double seconds;
-
-	if (!read_scaled(arg, "smh", scales, &seconds) || seconds < MIN_WINDOW_S ||
-	    seconds > MAX_SECONDS)
-		return option_refuse(row, arg, err);
-	o->sampling.window_s = seconds;
-	return 0;
-}
-
-/* Parses "4096", "500K", "1.5G" (K is 1024). */
-static int parse_max_size(struct options *o, const struct option_row *row,
-			  const char *arg, struct error *err)
-{
-	static const double scales[] = {1 << 10, 1 << 20, 1 << 30};
-	double bytes;
-
-	if (!read_scaled(arg, "KMG", scales, &bytes) || bytes < 1 ||
-	    bytes >= (double)(1ULL << 62))
-		return option_refuse(row, arg, err);
-	o->sampling.max_size_bytes = (uint64_t)bytes;
-	return 0;
-}
-
-/* The workers must not keep the descriptor open. */
-static int parse_ready_fd(struct options *o, const struct option_row *row,
-			  const char *arg, struct error *err)
-{
-	int rc = parse_number(o, row, arg, err);
-
-	if (!rc && fcntl(o->sampling.ready_fd, F_SETFD, FD_CLOEXEC))
-		return option_refuse(row, arg, err);
-	return rc;
-}
-
-static int parse_output(struct options *o, const struct option_row *row, const char *arg,
-			struct error *err)
-{
-	if (!*arg)
-		return option_refuse(row, arg, err);
-	o->sampling.output = arg;
-	o->sampling.output_given = true;
-	return 0;
-}
-
-/* ---- targets ---- */
-
-/* Reads the id of a process or thread; 0: invalid. */
-static uint32_t read_id(const char *text)
-{
-	char *end;
-	unsigned long id = strtoul(text, &end, 10);
-
-	return isdigit((unsigned char)*text) && !*end && id <= INT32_MAX ? (uint32_t)id
-									 : 0;
-}
-
-static int check_comm(const struct target_request *t, const struct option_row *row,
-		      const char *arg, struct error *err)
-{
-	_cleanup_free_ struct lb_comm_table *table = calloc(1, sizeof(*table));
-	int nr = 0;
-
-	if (table && comm_glob_add(table, arg + (*arg == '!'), false) == -E2BIG)
-		return usage(
-			err,
-			"--comm is compared with the 15 bytes that the kernel keeps of a "
-			"name, and \"%s\" asks for more",
-			arg);
-	for (size_t i = 0; i < t->nr_values; i++)
-		nr += t->values[i].kind == LB_FILTER_COMM;
-	return nr == LB_COMM_PATTERNS
-		       ? option_refuse_more(row, LB_COMM_PATTERNS, arg, err)
-		       : 0;
-}
-
-static int add_pid(struct target_request *t, const struct option_row *row, uint32_t pid,
-		   const char *arg, struct error *err)
-{
-	if (vec_grow(&t->pids, &t->cap_pids, t->nr_pids + 1, sizeof(*t->pids), MAX_PIDS))
-		return option_refuse_more(row, MAX_PIDS, arg, err);
-	t->pids[t->nr_pids++] = pid;
-	return 0;
-}
-
-/* row->kind: enum lb_filter_kind */
-static int parse_target(struct options *o, const struct option_row *row, const char *arg,
-			struct error *err)
-{
-	enum lb_filter_kind kind = (enum lb_filter_kind)row->kind;
-	bool has_id = kind == LB_FILTER_PROCESS || kind == LB_FILTER_THREAD;
-	struct target_request *t = &o->sampling.target;
-	bool excludes = *arg == '!';
-	uint32_t id = has_id ? read_id(arg + excludes) : 0;
-	char name[32];
-
-	if (!arg[excludes] || (has_id && !id))
-		return option_refuse(row, arg, err);
-	if (kind == LB_FILTER_PROCESS && !excludes)
-		return add_pid(t, row, id, arg, err);
-	if (kind == LB_FILTER_COMM && check_comm(t, row, arg, err))
-		return -EINVAL;
-	if (vec_grow(&t->values, &t->cap_values, t->nr_values + 1, sizeof(*t->values),
-		     MAX_TARGET_VALUES))
-		return usage(err,
-			     "%d choices can be given at most, the next one was "
-			     "%s %s",
-			     MAX_TARGET_VALUES, option_name(row, name), arg);
-	t->values[t->nr_values++] = (struct target_value){
-		.kind = kind, .excludes = excludes, .text = arg + excludes, .number = id};
-	return 0;
-}
-
-/* Does any option include targets by @kind? */
-static bool includes(const struct target_request *t, enum lb_filter_kind kind)
-{
-	if (kind == LB_FILTER_PROCESS && t->nr_pids)
-		return true;
-	for (size_t i = 0; i < t->nr_values; i++)
-		if (t->values[i].kind == kind && !t->values[i].excludes)
-			return true;
-	return false;
-}
-
-/* The root of a hierarchy contains every process. */
-static bool is_root_cgroup(const char *path)
-{
-	return !path[strspn(path, "/.")];
-}
-
-static bool names_targets(const struct target_request *t)
-{
-	if (t->is_command || t->nr_pids)
-		return true;
-	for (size_t i = 0; i < t->nr_values; i++) {
-		const struct target_value *v = &t->values[i];
-
-		if (v->excludes || v->kind == LB_FILTER_COMM || v->kind == LB_FILTER_USER)
-			continue;
-		if (v->kind != LB_FILTER_CGROUP || !is_root_cgroup(v->text))
-			return true;
-	}
-	return false;
-}
-
-/*
- * Returns which files may get a uprobe. Without --uprobe only those of targets that the
- * user named: the command, processes, threads, containers, units or cgroups. --comm and
- * --user do not count, because any process may match them.
- */
-static enum jit_probing probing_of(const struct options *o)
-{
-	if (o->uprobe == UPROBE_ALL)
-		return JIT_PROBING_ALL;
-	return o->uprobe == UPROBE_NONE || !names_targets(&o->sampling.target)
-		       ? JIT_PROBING_NONE
-		       : JIT_PROBING_TRUSTED;
-}
-
-/* Is -p given, even as an exclusion? */
-static bool names_process(const struct target_request *t)
-{
-	for (size_t i = 0; i < t->nr_values; i++)
-		if (t->values[i].kind == LB_FILTER_PROCESS)
-			return true;
-	return t->nr_pids;
-}
-
-/* Checks the combination of record's options; sets whole_machine if implied. */
-static int check_target(struct target_request *t, struct error *err)
-{
-	bool is_narrow = includes(t, LB_FILTER_PROCESS) || includes(t, LB_FILTER_THREAD);
-
-	if (!t->whole_machine && !is_narrow && !t->nr_values)
-		return usage(err, "record needs a target: -p PID, -t TID, --container "
-				  "NAME, --unit NAME, -G CGROUP, --comm NAME or --user "
-				  "NAME, or -a for the whole machine");
-	if (t->whole_machine && is_narrow)
-		return usage(err, "-a and %s exclude each other",
-			     t->nr_pids ? "-p" : "-t");
-	if (t->no_children && !names_process(t))
-		return usage(err, "--no-children goes with -p");
-	t->whole_machine = !is_narrow;
-	return 0;
-}
-
-/* -F is for a clock, -c for other sources. */
-static int check_source(struct sampling *s, struct error *err)
-{
-	if (s->source->is_clock && s->event_period)
-		return usage(
-			err,
-			"-c goes with -e page-faults; -F sets the rate of cpu-clock");
-	if (!s->source->is_clock && (s->freq_hz || s->budget_ppm))
-		return usage(err,
-			     "%s goes with -e cpu-clock; -c sets how many %s a sample "
-			     "stands for",
-			     s->freq_hz ? "-F" : "--budget", s->source->name);
-	if (s->source->is_clock && !s->freq_hz)
-		s->freq_hz = DEFAULT_FREQ_HZ;
-	if (!s->source->is_clock && !s->event_period)
-		s->event_period = 1;
-	return 0;
-}
-
-static int check_window(const struct sampling *s, struct error *err)
-{
-	if (!s->window_s && (s->keep_files || s->max_size_bytes))
-		return usage(err, "--keep and --max-size go with --window");
-	if (s->window_s > 0 && !strcmp(s->output, "-"))
-		return usage(err, "--window writes a file for each window, and derives "
-				  "their names from -o: give a file name, not -");
-	return 0;
-}
 
 /* ---- viewing ---- */
 
@@ -417,7 +146,7 @@ static int parse_filter(struct options *o, const struct option_row *row, const c
 	const char *value = arg + exclude;
 	struct viewing *v = &o->viewing;
 
-	if (!*value || (is_number && strcmp(value, "-") != 0 && !read_id(value)))
+	if (!*value || (is_number && strcmp(value, "-") != 0 && !option_id(value)))
 		return usage(err,
 			     "--%s takes %s (\"!\" in front excludes it), not \"%s\"",
 			     row->name, row->takes, arg);
@@ -758,7 +487,7 @@ static const char *const dump_words[] = {"", "samples", "maps", "frames"};
 const struct option_row option_rows[] = {
 	{"event", 'e', "EVENT", ON_SAMPLING, parse_event,
 	 .help = "what is sampled: cpu-clock (default), or page-faults",
-	 "cpu-clock or page-faults", .word = event_word},
+	 "cpu-clock or page-faults", MEMBER(sampling), .word = sampling_event_word},
 	{"count", 'c', "N", ON_SAMPLING, parse_number,
 	 .help = "with -e page-faults: one sample for each N of them (default 1)",
 	 "events a sample from 1 to 1000000000", MEMBER(sampling.event_period), .min = 1,
@@ -770,31 +499,33 @@ const struct option_row option_rows[] = {
 	{"budget", 0, "PERCENT", ON_SAMPLING, parse_budget,
 	 .help = "lower the rate while sampling costs more than this share of all CPUs' "
 		 "time, as 0.5%",
-	 "percent of the CPU time from 0.001% to 100%"},
+	 "percent of the CPU time from 0.001% to 100%", MEMBER(sampling)},
 	{"pid", 'p', "PID", ON_RECORD, parse_target,
 	 .help = "this process with its threads and children; may be repeated, as those "
 		 "below",
-	 "a process id", .kind = LB_FILTER_PROCESS},
+	 "a process id", MEMBER(sampling.target), .kind = LB_FILTER_PROCESS},
 	{"no-children", 0, NULL, ON_SAMPLING, parse_flag,
 	 .help = "leave out processes that the process, or the command, starts",
 	 MEMBER(sampling.target.no_children)},
 	{"thread", 't', "TID", ON_RECORD, parse_target, .help = "this thread",
-	 "a thread id", .kind = LB_FILTER_THREAD},
+	 "a thread id", MEMBER(sampling.target), .kind = LB_FILTER_THREAD},
 	{"cgroup", 'G', "CGROUP", ON_RECORD, parse_target,
 	 .help = "processes in this cgroup and in those below it, as they come and go",
-	 "the path of a cgroup", .kind = LB_FILTER_CGROUP},
+	 "the path of a cgroup", MEMBER(sampling.target), .kind = LB_FILTER_CGROUP},
 	{"container", 0, "NAME", ON_RECORD, parse_target,
 	 .help = "processes of this container, by name or by the beginning of its id",
-	 "a name, or the first 4 or more digits of an id", .kind = LB_FILTER_CONTAINER},
+	 "a name, or the first 4 or more digits of an id", MEMBER(sampling.target),
+	 .kind = LB_FILTER_CONTAINER},
 	{"unit", 0, "NAME", ON_RECORD, parse_target,
 	 .help = "processes of this service or scope of systemd",
-	 "the name of a unit of systemd", .kind = LB_FILTER_UNIT},
+	 "the name of a unit of systemd", MEMBER(sampling.target),
+	 .kind = LB_FILTER_UNIT},
 	{"comm", 0, "GLOB", ON_SAMPLING, parse_target,
 	 .help = "threads whose name matches, as \"python*\"",
-	 "a pattern of thread names", .kind = LB_FILTER_COMM},
+	 "a pattern of thread names", MEMBER(sampling.target), .kind = LB_FILTER_COMM},
 	{"user", 0, "NAME", ON_RECORD, parse_target,
 	 .help = "processes that run as this user, by name or number",
-	 "a user's name or number", .kind = LB_FILTER_USER},
+	 "a user's name or number", MEMBER(sampling.target), .kind = LB_FILTER_USER},
 	{"all", 'a', NULL, ON_RECORD, parse_flag,
 	 .help = "every process of the machine; '!' before a value of an option above "
 		 "excludes it",
@@ -805,7 +536,7 @@ const struct option_row option_rows[] = {
 	{"window", 0, "TIME", ON_RECORD, parse_window,
 	 .help = "begin a new file at this interval, with the time in its name: 60s, 5m, "
 		 "1h",
-	 "a time from 0.1 s on, such as 60s, 5m or 1h"},
+	 "a time from 0.1 s on, such as 60s, 5m or 1h", MEMBER(sampling)},
 	{"keep", 0, "N", ON_RECORD, parse_number,
 	 .help = "keep only the newest N files of windows",
 	 "a number of files from 1 to 1000000", MEMBER(sampling.keep_files), .min = 1,
@@ -813,7 +544,7 @@ const struct option_row option_rows[] = {
 	{"max-size", 0, "BYTES", ON_RECORD, parse_max_size,
 	 .help = "keep only the newest files of windows, up to this size in all: 500M, "
 		 "2G",
-	 "bytes, such as 500M or 2G"},
+	 "bytes, such as 500M or 2G", MEMBER(sampling)},
 	{"memory", 0, "MIB", ON_RECORD, parse_mib,
 	 .help = "limit of resident memory (default, without -d: 256); at the limit a "
 		 "new file begins early",
@@ -829,7 +560,7 @@ const struct option_row option_rows[] = {
 	 .help = "where to write the profile (default lineburn.pb.gz); NAME.html: a "
 		 "page, "
 		 "and NAME.pb.gz",
-	 "a file name"},
+	 "a file name", MEMBER(sampling)},
 	{"tid", 0, NULL, ON_SAMPLING, parse_flag, .help = "tell threads apart",
 	 MEMBER(sampling.keep_tid)},
 	{"uprobe", 0, NULL, ON_SAMPLING, parse_value,
@@ -1253,11 +984,12 @@ static int check(int argc, char **argv, struct options *o, struct error *err)
 			return usage(err,
 				     "run needs a command: lineburn run -- CMD [ARG...]");
 		o->sampling.argv = argv + optind;
-		return take_page(o, err) ? -EINVAL : check_source(&o->sampling, err);
+		return take_page(o, err) ? -EINVAL
+					 : sampling_check_source(&o->sampling, err);
 	case COMMAND_RECORD:
-		if (check_target(&o->sampling.target, err) ||
-		    check_window(&o->sampling, err) || check_source(&o->sampling, err) ||
-		    take_page(o, err))
+		if (sampling_check_target(&o->sampling.target, err) ||
+		    sampling_check_window(&o->sampling, err) ||
+		    sampling_check_source(&o->sampling, err) || take_page(o, err))
 			return -EINVAL;
 		break;
 	case COMMAND_ANNOTATE:
@@ -1302,6 +1034,16 @@ static int check(int argc, char **argv, struct options *o, struct error *err)
 	if (optind < argc)
 		return usage(err, "unexpected argument \"%s\"", argv[optind]);
 	return 0;
+}
+
+/* Returns which files may get a uprobe. */
+static enum jit_probing probing_of(const struct options *o)
+{
+	if (o->uprobe == UPROBE_ALL)
+		return JIT_PROBING_ALL;
+	return o->uprobe == UPROBE_NONE || !sampling_names_targets(&o->sampling.target)
+		       ? JIT_PROBING_NONE
+		       : JIT_PROBING_TRUSTED;
 }
 
 int options_parse(int argc, char **argv, struct options *ret, struct error *err)

@@ -19,7 +19,6 @@
 #include "record/sampling.h"
 #include "runtime/jit/watch.h"
 
-#define DEFAULT_FREQ_HZ    99
 #define DEFAULT_OUTPUT     "lineburn.pb.gz"
 #define DEFAULT_PAGE       "lineburn.html"
 #define DEFAULT_UNWIND_MIB 64

@@ -32,17 +32,26 @@ struct probed_file {
 	struct bpf_link *link;
 };
 
-/* What the thread does: attaches the probe to a file, and loads the program before. */
-struct attachment {
-	/* Set before the thread starts, and not changed while it runs. */
-	struct jit_probe_config config;
-	struct sampler_bpf *sampler; /* borrowed */
+/*
+ * Most time for one probe when all are removed: the kernel takes 0.1 s, or as long as a
+ * process that maps the file holds its memory lock.
+ */
+#define REMOVE_MAX_MS 1000
+
+/*
+ * What the thread does: attaches the probe to a file, and loads the program before; or
+ * removes the probe. It uses nothing but this, because it may outlive all else
+ * (jit_probe_free()).
+ */
+struct probe_work {
+	bool is_removal;
+	struct probed_file file;
+	/* only to attach */
 	int64_t descriptor_delta;
 	int fd; /* owned */
-	/* The thread's results, and the program if it was loaded before. */
-	struct jit_bpf *skel;
-	int load_failure;
-	struct probed_file file;
+	struct jit_bpf *skel; /* opened; the thread loads it unless it is loaded */
+	bool is_loaded;
+	int load_failure; /* the thread's result */
 };
 
 struct jit_probe {
@@ -52,7 +61,7 @@ struct jit_probe {
 	struct jit_bpf *skel; /* NULL until the first file */
 	int load_failure; /* no retry */
 	struct job *job;
-	struct attachment attachment; /* of the job */
+	struct probe_work work; /* of the job */
 	struct ring_buffer *ring;
 	struct lb_jit_counters *percpu; /* one per possible CPU */
 	int nr_possible_cpus;
@@ -66,6 +75,8 @@ struct jit_probe {
 	void *ctx;
 	uint64_t nr_bytes_read;
 };
+
+static void start_removal(struct jit_probe *p, struct probed_file *file);
 
 int jit_probe_new(const struct jit_probe_config *config, struct sampler *sampler,
 		  struct jit_probe **ret, struct error *err)
@@ -94,16 +105,33 @@ int jit_probe_new(const struct jit_probe_config *config, struct sampler *sampler
 	return 0;
 }
 
-void jit_probe_free(struct jit_probe *p)
+/* Return: false: the kernel does not finish with a probe. */
+static bool remove_all(struct jit_probe *p)
 {
 	int rc;
 
-	if (!p)
+	for (;;) {
+		if (jit_probe_is_busy(p) && !jit_probe_settle(p, REMOVE_MAX_MS, &rc))
+			return false;
+		if (!p->nr_files)
+			return true;
+		start_removal(p, &p->files[p->nr_files - 1]);
+	}
+}
+
+/*
+ * If the kernel does not finish, the thread and all that it uses are left as they are, with
+ * the other probes: to remove one, the kernel would wait for the same lock. That is safe
+ * because the process is about to end. No part of it waits for the thread then, the thread
+ * uses only memory that nobody frees, and the kernel removes the probes when it closes
+ * their descriptors. But it reports the end to the parent only once it has the lock, as it
+ * would after SIGKILL: a thread that waits for a memory lock cannot be killed.
+ */
+void jit_probe_free(struct jit_probe *p)
+{
+	if (!p || (p->job && !remove_all(p)))
 		return;
-	jit_probe_settle(p, -1, &rc);
 	job_free(p->job);
-	for (size_t i = 0; i < p->nr_files; i++)
-		bpf_link__destroy(p->files[i].link);
 	free(p->files);
 	ring_buffer__free(p->ring);
 	jit_bpf__destroy(p->skel);
@@ -133,56 +161,34 @@ int jit_probe_try(void)
 	return rc;
 }
 
-/* ---- attaching: the thread ---- */
-
-static int load(struct attachment *a)
-{
-	const struct sampler_bpf *sampler = a->sampler;
-	int rc;
-
-	a->skel = jit_bpf__open();
-	if (!a->skel)
-		return -errno;
-	a->skel->rodata->filter_targets = !a->config.whole_machine;
-	a->skel->rodata->ring_bytes = a->config.ring_bytes;
-	rc = bpf_map__set_max_entries(a->skel->maps.records,
-				      (uint32_t)a->config.ring_bytes);
-	if (!rc)
-		rc = bpf_map__reuse_fd(a->skel->maps.targets,
-				       bpf_map__fd(sampler->maps.targets));
-	if (!rc)
-		rc = bpf_map__reuse_fd(a->skel->maps.code_gens,
-				       bpf_map__fd(sampler->maps.code_gens));
-	if (!rc)
-		rc = jit_bpf__load(a->skel);
-	if (rc) {
-		jit_bpf__destroy(a->skel);
-		a->skel = NULL;
-		return rc;
-	}
-	/* From now on samples have their process's code generation; before it is 0. */
-	__atomic_store_n(&a->sampler->bss->code_gens_used, 1, __ATOMIC_SEQ_CST);
-	return 0;
-}
+/* ---- the thread ---- */
 
 /* Return: 0 or -errno. */
 static int attach(void *ctx)
 {
-	struct attachment *a = ctx;
-	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = (uint64_t)a->descriptor_delta);
+	struct probe_work *w = ctx;
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = (uint64_t)w->descriptor_delta);
 	char path[32];
 
-	if (!a->skel)
-		a->load_failure = load(a);
-	if (a->load_failure)
-		return a->load_failure;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", a->fd);
-	a->file.link = bpf_program__attach_uprobe_opts(a->skel->progs.lb_jit_register, -1,
-						       path, a->file.register_off, &opts);
-	return a->file.link ? 0 : -errno;
+	if (!w->is_loaded)
+		w->load_failure = jit_bpf__load(w->skel);
+	if (w->load_failure)
+		return w->load_failure;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", w->fd);
+	w->file.link = bpf_program__attach_uprobe_opts(w->skel->progs.lb_jit_register, -1,
+						       path, w->file.register_off, &opts);
+	return w->file.link ? 0 : -errno;
 }
 
-/* ---- attaching ---- */
+static int detach(void *ctx)
+{
+	struct probe_work *w = ctx;
+
+	bpf_link__destroy(w->file.link);
+	return 0;
+}
+
+/* ---- attaching and removing ---- */
 
 static struct probed_file *find_file(const struct jit_probe *p, dev_t dev, ino_t ino,
 				     uint64_t register_off)
@@ -194,20 +200,61 @@ static struct probed_file *find_file(const struct jit_probe *p, dev_t dev, ino_t
 	return NULL;
 }
 
-bool jit_probe_is_attaching(const struct jit_probe *p)
+bool jit_probe_is_busy(const struct jit_probe *p)
 {
 	return job_is_started(p->job);
 }
 
-int jit_probe_attach_fd(const struct jit_probe *p)
+int jit_probe_settled_fd(const struct jit_probe *p)
 {
 	return job_poll_fd(p->job);
+}
+
+/* The program, ready to be loaded. Return: NULL with errno set on failure. */
+static struct jit_bpf *open_program(const struct jit_probe *p)
+{
+	const struct sampler_bpf *sampler = sampler_skel(p->sampler);
+	struct jit_bpf *skel = jit_bpf__open();
+	int rc;
+
+	if (!skel)
+		return NULL;
+	skel->rodata->filter_targets = !p->config.whole_machine;
+	skel->rodata->ring_bytes = p->config.ring_bytes;
+	rc = bpf_map__set_max_entries(skel->maps.records, (uint32_t)p->config.ring_bytes);
+	if (!rc)
+		rc = bpf_map__reuse_fd(skel->maps.targets,
+				       bpf_map__fd(sampler->maps.targets));
+	if (!rc)
+		rc = bpf_map__reuse_fd(skel->maps.code_gens,
+				       bpf_map__fd(sampler->maps.code_gens));
+	if (!rc)
+		return skel;
+	jit_bpf__destroy(skel);
+	errno = -rc;
+	return NULL;
+}
+
+/* Do samples have their process's code generation? Otherwise it is 0. */
+static void use_code_gens(struct jit_probe *p, bool used)
+{
+	__atomic_store_n(&sampler_skel(p->sampler)->bss->code_gens_used, used,
+			 __ATOMIC_SEQ_CST);
+}
+
+static void start_attachment(struct jit_probe *p, const struct probe_work *work)
+{
+	p->work = *work;
+	/* before the program runs for the first time */
+	if (!work->is_loaded)
+		use_code_gens(p, true);
+	job_start(p->job, attach, &p->work);
 }
 
 static int start(struct jit_probe *p, int fd, uint64_t register_off,
 		 int64_t descriptor_delta)
 {
-	struct attachment *a = &p->attachment;
+	struct probe_work work = {.descriptor_delta = descriptor_delta};
 	struct stat st;
 
 	if (fstat(fd, &st))
@@ -225,19 +272,19 @@ static int start(struct jit_probe *p, int fd, uint64_t register_off,
 		return -EOPNOTSUPP;
 	if (p->load_failure)
 		return p->load_failure;
-	*a = (struct attachment){
-		.config = p->config,
-		.sampler = sampler_skel(p->sampler),
-		.descriptor_delta = descriptor_delta,
-		.fd = fcntl(fd, F_DUPFD_CLOEXEC, 3),
-		.skel = p->skel,
-		.file = {.dev = st.st_dev,
-			 .ino = st.st_ino,
-			 .register_off = register_off},
-	};
-	if (a->fd < 0)
+	work.file = (struct probed_file){
+		.dev = st.st_dev, .ino = st.st_ino, .register_off = register_off};
+	work.fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (work.fd < 0)
 		return -errno;
-	job_start(p->job, attach, a);
+	work.is_loaded = p->skel;
+	work.skel = p->skel ? p->skel : open_program(p);
+	if (!work.skel) {
+		p->load_failure = -errno;
+		close(work.fd);
+		return p->load_failure;
+	}
+	start_attachment(p, &work);
 	return 0;
 }
 
@@ -246,7 +293,7 @@ int jit_probe_attach(struct jit_probe *p, int fd, uint64_t register_off,
 {
 	int rc;
 
-	if (jit_probe_is_attaching(p))
+	if (jit_probe_is_busy(p))
 		return -EBUSY;
 	rc = start(p, fd, register_off, descriptor_delta);
 	if (rc && rc != -EALREADY)
@@ -257,9 +304,12 @@ int jit_probe_attach(struct jit_probe *p, int fd, uint64_t register_off,
 /* The thread has loaded the program, or could not. */
 static int take_program(struct jit_probe *p)
 {
-	p->load_failure = p->attachment.load_failure;
-	p->skel = p->attachment.skel;
-	if (p->skel) {
+	p->load_failure = p->work.load_failure;
+	if (p->load_failure) {
+		jit_bpf__destroy(p->work.skel);
+		use_code_gens(p, false);
+	} else {
+		p->skel = p->work.skel;
 		p->ring = ring_buffer__new(bpf_map__fd(p->skel->maps.records),
 					   take_record, p, NULL);
 		if (!p->ring)
@@ -274,32 +324,43 @@ static int take_program(struct jit_probe *p)
 
 bool jit_probe_settle(struct jit_probe *p, int timeout_ms, int *ret_rc)
 {
-	const struct probed_file *file = &p->attachment.file;
+	const struct probe_work *work = &p->work;
 
-	if (!p->job || !job_wait(p->job, timeout_ms))
+	if (!job_wait(p->job, timeout_ms))
 		return false;
 	*ret_rc = job_finish(p->job);
-	close(p->attachment.fd);
-	if (!p->skel && !p->load_failure && take_program(p))
+	if (work->is_removal)
+		return true;
+	close(work->fd);
+	if (!work->is_loaded && take_program(p))
 		*ret_rc = p->load_failure;
 	if (!*ret_rc) {
-		p->files[p->nr_files++] = *file;
+		p->files[p->nr_files++] = work->file;
 	} else {
-		bpf_link__destroy(file->link);
+		bpf_link__destroy(work->file.link);
 		p->nr_refused++;
 	}
 	return true;
 }
 
-void jit_probe_detach(struct jit_probe *p, uint64_t dev, uint64_t inode,
-		      uint64_t register_off)
+static void start_removal(struct jit_probe *p, struct probed_file *file)
+{
+	p->work = (struct probe_work){.is_removal = true, .file = *file};
+	*file = p->files[--p->nr_files];
+	job_start(p->job, detach, &p->work);
+}
+
+int jit_probe_detach(struct jit_probe *p, uint64_t dev, uint64_t inode,
+		     uint64_t register_off)
 {
 	struct probed_file *file = find_file(p, dev, inode, register_off);
 
+	if (jit_probe_is_busy(p))
+		return -EBUSY;
 	if (!file)
-		return;
-	bpf_link__destroy(file->link);
-	*file = p->files[--p->nr_files];
+		return -ENOENT;
+	start_removal(p, file);
+	return 0;
 }
 
 int jit_probe_poll_fd(const struct jit_probe *p)

@@ -38,33 +38,45 @@ int jit_probe_try(void);
 /** @sampler  provides maps of targets and code generations; must outlive *ret */
 int jit_probe_new(const struct jit_probe_config *config, struct sampler *sampler,
 		  struct jit_probe **ret, struct error *err);
+/**
+ * Removes the probes, and waits a second for each. If the kernel does not finish with one,
+ * the probes and a thread are left to the end of the process, which must follow.
+ */
 void jit_probe_free(struct jit_probe *p);
 DEFINE_CLEANUP(struct jit_probe, jit_probe_free);
 
 /**
- * Begins to probe a file, for all processes that map it. A thread attaches the probe,
- * because the kernel takes milliseconds, or longer: it waits for the memory lock of each
- * process that maps the file. One file at a time.
+ * Begins to probe a file, for all processes that map it. A thread attaches and removes
+ * probes, because the kernel takes milliseconds, or longer: it waits for the memory lock of
+ * each process that maps the file. One file at a time.
  *
  * @fd               an open descriptor of the file, borrowed; deleted files and
  *      files of other mount namespaces work too
  * @register_off     file offset of __jit_debug_register_code
  * @descriptor_delta vaddr of __jit_debug_descriptor - vaddr of
  * __jit_debug_register_code; the same in memory
- * The inode stays in use until jit_probe_detach(), so a deleted file keeps its blocks.
- * Return: 0: jit_probe_settle() takes the result; -EBUSY: another file is being probed;
- * -EALREADY: the file is probed at that offset; -EOPNOTSUPP, -ENOSPC over max_files, or
- * another -errno.
+ * The inode stays in use until its probe is removed, so a deleted file keeps its blocks.
+ * Return: 0: jit_probe_settle() takes the result; -EBUSY: a probe is being attached or
+ * removed; -EALREADY: the file is probed at that offset; -EOPNOTSUPP, -ENOSPC over
+ * max_files, or another -errno.
  */
 int jit_probe_attach(struct jit_probe *p, int fd, uint64_t register_off,
 		     int64_t descriptor_delta);
 
-/** Is a file being probed, or is its result still to be taken? */
-bool jit_probe_is_attaching(const struct jit_probe *p);
-/** Becomes readable (poll) when jit_probe_settle() has a result to take. */
-int jit_probe_attach_fd(const struct jit_probe *p);
 /**
- * Takes the result for the file that was being probed.
+ * Begins to remove the probe at @register_off from the file with @dev and @inode as in
+ * fstat(2). From now on the file does not count as probed. Takes about 0.1 s.
+ * Return: 0: jit_probe_settle() tells the end; -EBUSY as above; -ENOENT: not probed.
+ */
+int jit_probe_detach(struct jit_probe *p, uint64_t dev, uint64_t inode,
+		     uint64_t register_off);
+
+/** Is a probe being attached or removed, or is the result still to be taken? */
+bool jit_probe_is_busy(const struct jit_probe *p);
+/** Becomes readable (poll) when jit_probe_settle() has a result to take. */
+int jit_probe_settled_fd(const struct jit_probe *p);
+/**
+ * Takes the result for the file whose probe was being attached or removed.
  *
  * @timeout_ms  waits so long for it; -1: without a limit
  * @ret_rc      0; -EOPNOTSUPP if this kernel has no uprobes or no cookies for them
@@ -72,13 +84,6 @@ int jit_probe_attach_fd(const struct jit_probe *p);
  * Return: whether there was one; otherwise @ret_rc is not set.
  */
 bool jit_probe_settle(struct jit_probe *p, int timeout_ms, int *ret_rc);
-
-/**
- * Removes the probe at @register_off from the file with @dev and @inode as in fstat(2).
- * Takes the kernel about 0.1 s. Does nothing if the file is not probed.
- */
-void jit_probe_detach(struct jit_probe *p, uint64_t dev, uint64_t inode,
-		      uint64_t register_off);
 
 /**
  * Becomes readable (epoll) when an eighth of the ring is used, or an object could not

@@ -127,7 +127,7 @@ static int watch(struct recorder *r, struct error *err)
 		{sampler_poll_fd(in->sampler), WAKEUP_SAMPLER},
 		{task_ring_poll_fd(in->tasks), WAKEUP_EVENTS},
 		{target_poll_fd(in->target), WAKEUP_EVENTS},
-		{jit_watch_attach_fd(in->jit), WAKEUP_EVENTS},
+		{jit_watch_settled_fd(in->jit), WAKEUP_EVENTS},
 		{job_poll_fd(r->writer), WAKEUP_WRITER},
 	};
 	int rc = 0;

@@ -410,7 +410,8 @@ static void fill(struct unwind_files *f, struct unwind_file *file,
 			file->pause_until_ns = clock_now_ns() + PAUSE_NS;
 }
 
-static void read_file(struct unwind_files *f, uint32_t id, const struct asked_page *pages,
+/* Return: whether the decoder could be asked. */
+static bool read_file(struct unwind_files *f, uint32_t id, const struct asked_page *pages,
 		      size_t nr)
 {
 	const struct target_file *target = target_of(f, id);
@@ -420,10 +421,13 @@ static void read_file(struct unwind_files *f, uint32_t id, const struct asked_pa
 	enum worker_answer answer;
 
 	if (file->is_dead || begin_ns < file->pause_until_ns)
-		return;
-	/* Closed since the request: no process maps it any more. */
-	if (target && target->fd < 0)
-		return;
+		return false;
+	/*
+	 * Closed since the request, so no process maps it any more, or even replaced: the
+	 * objects are not of that other file.
+	 */
+	if (target && (target->fd < 0 || target->use != file->use))
+		return false;
 	file->was_read = true;
 	answer = rows_of_file(f->decoder, target ? target->fd : f->vdso_fd, pages, nr,
 			      &rows);
@@ -432,7 +436,7 @@ static void read_file(struct unwind_files *f, uint32_t id, const struct asked_pa
 	f->totals->ask_ns += end_ns - begin_ns;
 	if (answer == WORKER_CANNOT_START) {
 		file->pause_until_ns = end_ns + PAUSE_NS;
-		return;
+		return false;
 	}
 	if (answer != WORKER_OK) {
 		f->totals->nr_failed++;
@@ -445,6 +449,7 @@ static void read_file(struct unwind_files *f, uint32_t id, const struct asked_pa
 		  (double)(end_ns - begin_ns) / 1e6,
 		  answer == WORKER_OK ? "" : ", failed");
 	row_pages_deinit(&rows);
+	return true;
 }
 
 /* Is the page still absent? An earlier request may have filled it. */
@@ -524,10 +529,8 @@ static size_t serve_file(struct unwind_files *f, size_t first)
 		if (is_missing(f, id, page))
 			add_around(f, id, page, around, &pages);
 	}
-	if (pages.nr) {
-		read_file(f, id, pages.items, pages.nr);
+	if (pages.nr && read_file(f, id, pages.items, pages.nr))
 		count_request(f, id);
-	}
 	free(pages.items);
 	return next;
 }
@@ -562,11 +565,20 @@ bool unwind_files_serve_early(struct unwind_files *f, uint64_t deadline_ns)
 	return f->nr_early;
 }
 
-/* Reads some of the file's pages. Return: false: all were read. */
+/* Begins anew after further requests. */
+static void stop_ahead(struct unwind_file *file)
+{
+	file->nr_requests = 0;
+	for (unsigned int i = 0; i < file->nr_objects; i++)
+		file->objects[i].nr_ahead = 0;
+}
+
+/* Reads some of the file's pages. Return: false: all were read, or none can be now. */
 static bool read_ahead(struct unwind_files *f, uint32_t id)
 {
 	struct unwind_file *file = &f->files[id];
 	struct page_list pages = {0};
+	bool is_read;
 
 	for (unsigned int i = 0; i < file->nr_objects; i++) {
 		struct file_object *o = &file->objects[i];
@@ -574,10 +586,11 @@ static bool read_ahead(struct unwind_files *f, uint32_t id)
 		for (; o->nr_ahead < o->nr && pages.nr < PAGES_AT_ONCE; o->nr_ahead++)
 			add_missing(f, id, o->first + o->nr_ahead, false, &pages);
 	}
-	if (pages.nr)
-		read_file(f, id, pages.items, pages.nr);
+	is_read = pages.nr && read_file(f, id, pages.items, pages.nr);
 	free(pages.items);
-	return pages.nr;
+	if (pages.nr && !is_read)
+		stop_ahead(file);
+	return is_read;
 }
 
 bool unwind_files_serve_ahead(struct unwind_files *f)

@@ -217,7 +217,7 @@ int jit_watch_poll_fd(const struct jit_watch *w)
 	return -1;
 }
 
-int jit_watch_attach_fd(const struct jit_watch *w)
+int jit_watch_settled_fd(const struct jit_watch *w)
 {
 	(void)w;
 	return 0;

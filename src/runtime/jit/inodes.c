@@ -33,15 +33,16 @@ struct inode {
 	struct inode_identity identity;
 	uint64_t register_off;
 	uint64_t number, probed_ns; /* as in struct jit_inode */
-	bool is_attaching; /* since attach_ns; one at a time */
-	bool is_kept;
+	/* Its probe is being attached or removed, since begin_ns; one at a time. */
+	bool is_attaching, is_removing;
+	bool is_kept; /* used since the last sweep */
 };
 
 /*
- * After this time an inode that is being probed counts as not probed: the lists of its
- * processes are walked. A process that maps it can keep the kernel from attaching.
+ * After this time an inode whose probe is being attached or removed counts as not probed:
+ * the lists of its processes are walked. A process that maps it can hold up the kernel.
  */
-#define ATTACH_MAX_NS 1000000000ULL
+#define PENDING_MAX_NS 1000000000ULL
 
 struct jit_inodes {
 	struct jit_probe *probe; /* borrowed */
@@ -50,10 +51,9 @@ struct jit_inodes {
 	struct inode items[JIT_PROBE_MAX_FILES];
 	size_t nr;
 	uint64_t last_number;
-	/* Of the inode that is being probed, or was last. */
-	uint64_t attach_ns; /* CLOCK_MONOTONIC: when it began */
-	char attach_path[PATH_MAX];
-	bool is_over; /* no other inode is probed */
+	uint64_t begin_ns; /* CLOCK_MONOTONIC: of the last attachment or removal */
+	char attach_path[PATH_MAX]; /* of the last attachment */
+	bool is_over; /* no probe is attached or removed any more */
 };
 
 struct jit_inodes *jit_inodes_new(struct jit_probe *probe, struct worker *decoder,
@@ -176,29 +176,49 @@ static int probe_unknown(struct jit_inodes *inodes, int path_fd, const char *pat
 	return attach(inodes, fd, point);
 }
 
-static bool is_late(const struct jit_inodes *inodes)
+/* Is there no use in waiting for the probe? */
+static bool is_stuck(const struct jit_inodes *inodes)
 {
-	return inodes->is_over || clock_now_ns() >= inodes->attach_ns + ATTACH_MAX_NS;
+	return inodes->is_over || (jit_probe_is_busy(inodes->probe) &&
+				   clock_now_ns() >= inodes->begin_ns + PENDING_MAX_NS);
 }
 
 static struct jit_inode state_of(const struct jit_inodes *inodes,
 				 const struct inode *inode)
 {
-	return (struct jit_inode){.number = inode->number,
-				  .probed_ns = inode->probed_ns,
-				  .is_pending = inode->is_attaching && !is_late(inodes)};
+	return (struct jit_inode){
+		.number = inode->number,
+		.probed_ns = inode->probed_ns,
+		.is_pending = (inode->is_attaching || inode->is_removing) &&
+			      !is_stuck(inodes)};
 }
 
 /* Begins to probe the file. Return: 0 or -errno. */
 static int begin(struct jit_inodes *inodes, int fd, const struct inode_identity *identity,
 		 const struct target_file *target, const struct jit_interface *point)
 {
-	if (inodes->is_over || jit_probe_is_attaching(inodes->probe))
+	if (inodes->is_over || jit_probe_is_busy(inodes->probe))
 		return -EBUSY;
 	if (target->fd >= 0 && target->dev == identity->dev &&
 	    target->inode == identity->inode)
 		return attach(inodes, target->fd, point);
 	return probe_unknown(inodes, fd, target->path, point);
+}
+
+static struct inode *find_unused(struct jit_inodes *inodes)
+{
+	for (size_t i = 0; i < inodes->nr; i++)
+		if (!inodes->items[i].is_kept && inodes->items[i].probed_ns)
+			return &inodes->items[i];
+	return NULL;
+}
+
+/* Must a new inode wait: for the probe of another one, or for the place of an unused one? */
+static bool must_wait(struct jit_inodes *inodes)
+{
+	return !is_stuck(inodes) &&
+	       (jit_probe_is_busy(inodes->probe) ||
+		(inodes->nr == JIT_PROBE_MAX_FILES && find_unused(inodes)));
 }
 
 struct jit_inode jit_inodes_probe(struct jit_inodes *inodes, int fd,
@@ -212,12 +232,14 @@ struct jit_inode jit_inodes_probe(struct jit_inodes *inodes, int fd,
 	if (read_identity(fd, &identity))
 		return (struct jit_inode){0};
 	inode = find(inodes, &identity, point->register_off);
-	if (inode)
+	if (inode) {
+		inode->is_kept = true;
 		return state_of(inodes, inode);
+	}
+	if (must_wait(inodes))
+		return (struct jit_inode){.is_pending = true};
 	if (inodes->nr == JIT_PROBE_MAX_FILES)
 		return (struct jit_inode){0};
-	if (jit_probe_is_attaching(inodes->probe) && !is_late(inodes))
-		return (struct jit_inode){.is_pending = true};
 	rc = begin(inodes, fd, &identity, target, point);
 	if (rc)
 		log_debug("%s has the GDB JIT interface, not probed", target->path);
@@ -227,13 +249,26 @@ struct jit_inode jit_inodes_probe(struct jit_inodes *inodes, int fd,
 		.register_off = point->register_off,
 		.number = ++inodes->last_number,
 		.is_attaching = !rc,
+		.is_kept = true,
 	};
 	if (!rc) {
-		inodes->attach_ns = clock_now_ns();
+		inodes->begin_ns = clock_now_ns();
 		snprintf(inodes->attach_path, sizeof(inodes->attach_path), "%s",
 			 target->path);
 	}
 	return state_of(inodes, inode);
+}
+
+static void settle(struct jit_inodes *inodes, struct inode *inode, int rc)
+{
+	if (inode->is_removing) {
+		*inode = inodes->items[--inodes->nr];
+		return;
+	}
+	inode->is_attaching = false;
+	inode->probed_ns = rc ? 0 : clock_now_ns();
+	log_debug("%s has the GDB JIT interface, %s", inodes->attach_path,
+		  rc ? "not probed" : "probed");
 }
 
 bool jit_inodes_settle(struct jit_inodes *inodes, int timeout_ms)
@@ -245,19 +280,17 @@ bool jit_inodes_settle(struct jit_inodes *inodes, int timeout_ms)
 	for (size_t i = 0; i < inodes->nr; i++) {
 		struct inode *inode = &inodes->items[i];
 
-		if (!inode->is_attaching)
+		if (!inode->is_attaching && !inode->is_removing)
 			continue;
-		inode->is_attaching = false;
-		inode->probed_ns = rc ? 0 : clock_now_ns();
+		settle(inodes, inode, rc);
+		break;
 	}
-	log_debug("%s has the GDB JIT interface, %s", inodes->attach_path,
-		  rc ? "not probed" : "probed");
 	return true;
 }
 
 void jit_inodes_end(struct jit_inodes *inodes)
 {
-	jit_inodes_settle(inodes, ATTACH_MAX_NS / CLOCK_MS_NS);
+	jit_inodes_settle(inodes, PENDING_MAX_NS / CLOCK_MS_NS);
 	inodes->is_over = true;
 }
 
@@ -280,11 +313,25 @@ void jit_inodes_end_sweep(struct jit_inodes *inodes)
 	for (size_t i = 0; i < inodes->nr; i++) {
 		const struct inode *inode = &inodes->items[i];
 
-		if (inode->is_kept || inode->is_attaching)
+		if (inode->is_kept || inode->is_attaching || inode->is_removing ||
+		    inode->probed_ns)
 			inodes->items[nr++] = *inode;
-		else if (inode->probed_ns)
-			jit_probe_detach(inodes->probe, inode->identity.dev,
-					 inode->identity.inode, inode->register_off);
 	}
 	inodes->nr = nr;
+}
+
+void jit_inodes_remove_unused(struct jit_inodes *inodes)
+{
+	struct inode *inode = find_unused(inodes);
+	int rc;
+
+	if (!inode || inodes->is_over || jit_probe_is_busy(inodes->probe))
+		return;
+	inode->is_removing = true;
+	inode->probed_ns = 0;
+	inodes->begin_ns = clock_now_ns();
+	rc = jit_probe_detach(inodes->probe, inode->identity.dev, inode->identity.inode,
+			      inode->register_off);
+	if (rc)
+		settle(inodes, inode, rc);
 }

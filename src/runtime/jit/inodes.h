@@ -36,7 +36,8 @@ DEFINE_CLEANUP(struct jit_inodes, jit_inodes_free);
 struct jit_inode {
 	uint64_t number; /* never reused; 0: none, the limit is reached */
 	uint64_t probed_ns; /* 0: not probed */
-	bool is_pending; /* being probed, or another one is: ask again later */
+	/* its probe, or that of another one, is being attached or removed: ask again later */
+	bool is_pending;
 };
 
 /**
@@ -52,20 +53,26 @@ struct jit_inode jit_inodes_probe(struct jit_inodes *inodes, int fd,
 				  const struct jit_interface *point);
 
 /**
- * Takes the result of the inode that was being probed, waiting at most @timeout_ms for it.
- * Return: whether there was one: states have changed.
+ * Takes the result of the inode whose probe was being attached or removed, waiting at most
+ * @timeout_ms for it. Return: whether there was one: states have changed.
  */
 bool jit_inodes_settle(struct jit_inodes *inodes, int timeout_ms);
 
-/** Waits a second for the inode that is being probed. From now on no other one is. */
+/**
+ * Waits a second for the inode whose probe is being attached or removed. From now on there
+ * is no other one.
+ */
 void jit_inodes_end(struct jit_inodes *inodes);
 
 /**
- * Between begin and end, jit_inodes_keep() marks inodes in use. The end detaches from
- * all others.
+ * Between begin and end, jit_inodes_keep() marks inodes in use. The others are unused until
+ * a process maps them again.
  */
 void jit_inodes_begin_sweep(struct jit_inodes *inodes);
 void jit_inodes_keep(struct jit_inodes *inodes, uint64_t number);
 void jit_inodes_end_sweep(struct jit_inodes *inodes);
+
+/** Begins to remove the probe of an unused inode, unless another one is pending. */
+void jit_inodes_remove_unused(struct jit_inodes *inodes);
 
 #endif

@@ -108,9 +108,9 @@ int jit_watch_poll_fd(const struct jit_watch *w)
 	return jit_probe_poll_fd(w->probe);
 }
 
-int jit_watch_attach_fd(const struct jit_watch *w)
+int jit_watch_settled_fd(const struct jit_watch *w)
 {
-	return jit_probe_attach_fd(w->probe);
+	return jit_probe_settled_fd(w->probe);
 }
 
 /* ---- the queue of events ---- */
@@ -196,7 +196,7 @@ void jit_watch_apply(struct jit_watch *w, uint64_t time_ns)
 
 /* ---- files with the JIT interface ---- */
 
-/* Removes unused probes: a probe pins its inode and file system. */
+/* Finds unused probes: a probe pins its inode and file system. */
 void jit_watch_forget_files(struct jit_watch *w)
 {
 	jit_inodes_begin_sweep(w->inodes);
@@ -616,6 +616,8 @@ void jit_watch_look(struct jit_watch *w)
 	w->look_wanted = false;
 	w->walks_ns = 0;
 	look_at_all(w);
+	/* Afterwards, because files that were found wait to be probed. */
+	jit_inodes_remove_unused(w->inodes);
 }
 
 /*

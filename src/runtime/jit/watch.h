@@ -63,18 +63,19 @@ void jit_watch_expect(struct jit_watch *w);
  */
 void jit_watch_request(struct jit_watch *w, const struct lb_unwind_request *request);
 
-/** Readable when a probe was attached, or could not be: call jit_watch_look(). */
-int jit_watch_attach_fd(const struct jit_watch *w);
+/** Readable when a probe was attached or removed, or could not be: call jit_watch_look(). */
+int jit_watch_settled_fd(const struct jit_watch *w);
 
 /** Searches new files and mappings, walks lists as needed. Cheap when nothing is new. */
 void jit_watch_look(struct jit_watch *w);
 
 /**
- * After process_table_forget_ended(): removes probes of files that no live process has.
+ * After process_table_forget_ended(): the next looks remove probes of files that no live
+ * process has.
  */
 void jit_watch_forget_files(struct jit_watch *w);
 
-/** Sampling has ended: waits a second for a probe that is being attached, begins none. */
+/** Sampling has ended: waits a second for a probe that is being attached or removed. */
 void jit_watch_end(struct jit_watch *w);
 
 /** At every drain: walks the lists of processes without a probe. */

@@ -755,21 +755,65 @@ static void attaching_is_not_waited_for(void **state)
 	need_cookies(attach(f, fd, 2048, 64));
 	assert_false(jit_probe_settle(f->probe, -1, &rc));
 	assert_int_equal(jit_probe_attach(f->probe, fd, 4096, 64), 0);
-	assert_true(jit_probe_is_attaching(f->probe));
+	assert_true(jit_probe_is_busy(f->probe));
 	assert_int_equal(jit_probe_attach(f->probe, fd, 8192, 64), -EBUSY);
-	settled.fd = jit_probe_attach_fd(f->probe);
+	settled.fd = jit_probe_settled_fd(f->probe);
 	assert_int_equal(poll(&settled, 1, 60000), 1);
 	jit_probe_totals(f->probe, &t);
 	assert_int_equal(t.nr_files, 1);
 	assert_true(jit_probe_settle(f->probe, 0, &rc));
 	assert_int_equal(rc, 0);
-	assert_false(jit_probe_is_attaching(f->probe));
+	assert_false(jit_probe_is_busy(f->probe));
 	assert_int_equal(poll(&settled, 1, 0), 0);
 	assert_int_equal(jit_probe_attach(f->probe, fd, 4096, 64), -EALREADY);
 	assert_int_equal(attach(f, fd, 8192, 64), 0);
 	jit_probe_totals(f->probe, &t);
 	assert_int_equal(t.nr_files, 3);
 	assert_int_equal(t.nr_files_refused, 0);
+}
+
+static size_t nr_probed(const struct fixture *f)
+{
+	struct jit_probe_totals t;
+
+	jit_probe_totals(f->probe, &t);
+	return t.nr_files;
+}
+
+/* The same for removing; afterwards the file can be probed again, and events come once. */
+static void removing_is_not_waited_for(void **state)
+{
+	struct fixture *f = *state;
+	struct pollfd settled = {.events = POLLIN};
+	_cleanup_close_ int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	int rc = 1;
+
+	need_root();
+	start_on_self(f, 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(jit_probe_detach(f->probe, st.st_dev, st.st_ino, 1), -ENOENT);
+	assert_int_equal(jit_probe_detach(f->probe, st.st_dev, st.st_ino, register_off()),
+			 0);
+	assert_int_equal(nr_probed(f), 0);
+	assert_true(jit_probe_is_busy(f->probe));
+	assert_int_equal(jit_probe_detach(f->probe, st.st_dev, st.st_ino, register_off()),
+			 -EBUSY);
+	assert_int_equal(
+		jit_probe_attach(f->probe, fd, register_off(), descriptor_delta()),
+		-EBUSY);
+	settled.fd = jit_probe_settled_fd(f->probe);
+	assert_int_equal(poll(&settled, 1, 60000), 1);
+	assert_true(jit_probe_settle(f->probe, 0, &rc));
+	assert_int_equal(rc, 0);
+	churn(1, 100);
+	drain(f);
+	assert_int_equal(f->seen.nr, 0);
+	probe_self(f);
+	assert_int_equal(nr_probed(f), 1);
+	churn(1, 100);
+	drain(f);
+	assert_int_equal(f->seen.nr, 2);
 }
 
 /* ---- generations in samples ---- */
@@ -872,6 +916,8 @@ int main(int argc, char **argv)
 						tear_down),
 		cmocka_unit_test_setup_teardown(files_are_bounded, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(attaching_is_not_waited_for, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(removing_is_not_waited_for, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(samples_carry_the_generation, set_up,
 						tear_down),

@@ -18,11 +18,12 @@
 
 #include <cmocka.h>
 
+#include "unit/unwind/fakes.h"
 #include "unwind/tables.h"
 
 /* ---- the kernel ---- */
 
-#define MAX_ENTRIES 8 /* of the processes map */
+#define MAX_ENTRIES 8 /* of the processes map, and of the files map */
 
 static struct kernel {
 	struct unwind_kmaps maps;
@@ -37,6 +38,11 @@ static struct kernel {
 		struct lb_unwind_process process;
 		bool used;
 	} entries[MAX_ENTRIES];
+	struct {
+		struct lb_unwind_file_key key;
+		struct lb_unwind_file file;
+		bool used;
+	} files[MAX_ENTRIES];
 	atomic_uint nr_slabs; /* the kernel knows them */
 	int wait_fd; /* updates of slabs wait until it can be read; 0: they do not */
 	atomic_bool nobody_wrote; /* to it: an update waited in vain */
@@ -104,6 +110,38 @@ static int add_slab(uint32_t index, int slab)
 	return 0;
 }
 
+static int file_of(const struct lb_unwind_file_key *key)
+{
+	for (int i = 0; i < MAX_ENTRIES; i++)
+		if (kernel.files[i].used &&
+		    !memcmp(&kernel.files[i].key, key, sizeof(*key)))
+			return i;
+	return -1;
+}
+
+static int add_file(const struct lb_unwind_file_key *key,
+		    const struct lb_unwind_file *file)
+{
+	int i = file_of(key);
+
+	for (int j = 0; i < 0 && j < MAX_ENTRIES; j++)
+		if (!kernel.files[j].used)
+			i = j;
+	if (i < 0)
+		return -E2BIG;
+	kernel.files[i].key = *key;
+	kernel.files[i].file = *file;
+	kernel.files[i].used = true;
+	return 0;
+}
+
+const struct lb_unwind_file *fake_kernel_file(const struct lb_unwind_file_key *key)
+{
+	int i = file_of(key);
+
+	return i < 0 ? NULL : &kernel.files[i].file;
+}
+
 int kmap_update(int fd, const void *key, const void *value)
 {
 	uint32_t index = *(const uint32_t *)key;
@@ -111,6 +149,8 @@ int kmap_update(int fd, const void *key, const void *value)
 
 	if (fd == kernel.maps.slabs_fd)
 		return add_slab(index, *(const int *)value);
+	if (fd == kernel.maps.files_fd)
+		return add_file(key, value);
 	if (fd == kernel.maps.interps_fd) {
 		memcpy(&kernel.interps[index], value, sizeof(struct lb_interp));
 		return 0;
@@ -136,11 +176,15 @@ bool kmap_has(int fd, uint32_t index)
 
 int kmap_delete(int fd, const void *key)
 {
-	int i = entry_of(key);
+	int i = fd == kernel.maps.files_fd ? file_of(key) : entry_of(key);
 
-	assert_int_equal(fd, kernel.maps.processes_fd);
 	if (i < 0)
 		return -ENOENT;
+	if (fd == kernel.maps.files_fd) {
+		kernel.files[i].used = false;
+		return 0;
+	}
+	assert_int_equal(fd, kernel.maps.processes_fd);
 	kernel.entries[i].used = false;
 	return 0;
 }
@@ -205,7 +249,12 @@ static void assert_state(uint32_t object, uint64_t page, int state)
 
 /* ---- fixture ---- */
 
-static int setup_with(void **state, uint64_t max_row_bytes)
+struct lb_unwind_rule fake_kernel_rule(uint32_t object, uint64_t addr, int *ret_state)
+{
+	return walk_rule(object, addr, ret_state);
+}
+
+struct unwind_tables *fake_kernel_begin(uint64_t max_row_bytes)
 {
 	struct unwind_tables *t = NULL;
 	struct error err;
@@ -215,6 +264,7 @@ static int setup_with(void **state, uint64_t max_row_bytes)
 	kernel.maps.slabs_fd = 9001; /* never opened, so that no other call gets it */
 	kernel.maps.interps_fd = 9002;
 	kernel.maps.processes_fd = 9003;
+	kernel.maps.files_fd = 9004;
 	kernel.maps.pages_fd = new_file(LB_UNWIND_MAX_PAGES * 8);
 	kernel.maps.rules_fd = new_file(LB_UNWIND_MAX_RULES * 8);
 	kernel.maps.segments_fd = new_file(LB_UNWIND_MAX_SEGMENTS * 32);
@@ -222,7 +272,12 @@ static int setup_with(void **state, uint64_t max_row_bytes)
 	kernel.rules = kmap_map(kernel.maps.rules_fd, LB_UNWIND_MAX_RULES * 8);
 	kernel.segments = kmap_map(kernel.maps.segments_fd, LB_UNWIND_MAX_SEGMENTS * 32);
 	assert_int_equal(unwind_tables_new(max_row_bytes, &kernel.maps, &t, &err), 0);
-	*state = t;
+	return t;
+}
+
+static int setup_with(void **state, uint64_t max_row_bytes)
+{
+	*state = fake_kernel_begin(max_row_bytes);
 	return 0;
 }
 
@@ -241,11 +296,11 @@ static int setup_one_slab(void **state)
 	return setup_with(state, 1024 * 1024 + 1);
 }
 
-static int teardown(void **state)
+void fake_kernel_end(struct unwind_tables *t)
 {
 	if (kernel.wait_fd)
 		eventfd_write(kernel.wait_fd, 2);
-	unwind_tables_free(*state);
+	unwind_tables_free(t);
 	kmap_unmap(kernel.pages, LB_UNWIND_MAX_PAGES * 8);
 	kmap_unmap(kernel.rules, LB_UNWIND_MAX_RULES * 8);
 	kmap_unmap(kernel.segments, LB_UNWIND_MAX_SEGMENTS * 32);
@@ -256,6 +311,11 @@ static int teardown(void **state)
 	close(kernel.maps.pages_fd);
 	close(kernel.maps.rules_fd);
 	close(kernel.maps.segments_fd);
+}
+
+static int teardown(void **state)
+{
+	fake_kernel_end(*state);
 	return 0;
 }
 

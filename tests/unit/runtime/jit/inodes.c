@@ -217,6 +217,18 @@ static void what_has_another_interface_is_not_probed(void **state)
 	assert_int_equal(nr_probed(), 1);
 }
 
+/* All but @first become unused; removes the probes of those. */
+static void remove_all_but(struct jit_inode first)
+{
+	jit_inodes_begin_sweep(inodes);
+	jit_inodes_keep(inodes, first.number);
+	jit_inodes_keep(inodes, 0);
+	jit_inodes_end_sweep(inodes);
+	do
+		jit_inodes_remove_unused(inodes);
+	while (jit_inodes_settle(inodes, -1));
+}
+
 static void what_nobody_has_is_given_back(void **state)
 {
 	struct jit_inode first = probe_self(), other;
@@ -224,10 +236,7 @@ static void what_nobody_has_is_given_back(void **state)
 
 	(void)state;
 	other = probe_file(inodes, copy, &point);
-	jit_inodes_begin_sweep(inodes);
-	jit_inodes_keep(inodes, first.number);
-	jit_inodes_keep(inodes, 0);
-	jit_inodes_end_sweep(inodes);
+	remove_all_but(first);
 	assert_int_equal(nr_probed(), 1);
 	assert_int_equal(probe_self().number, first.number);
 	assert_true(probe_file(inodes, copy, &point).number > other.number);
@@ -255,9 +264,7 @@ static void one_is_probed_at_a_time(void **state)
 	assert_int_equal(nr_probed(), 2);
 	assert_int_equal(jit_inodes_probe(inodes, copy, &self, &point).number,
 			 one.number);
-	jit_inodes_begin_sweep(inodes);
-	jit_inodes_keep(inodes, first.number);
-	jit_inodes_end_sweep(inodes);
+	remove_all_but(first);
 	assert_int_equal(nr_probed(), 1);
 }
 

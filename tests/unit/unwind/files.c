@@ -1,0 +1,882 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Which pages of which files are requested, and when. Kernel, decoder, clock and process
+ * table are fakes. A page of a file has one row, whose rule tells the page.
+ */
+#include "unwind/files.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "process/file.h"
+#include "process/maps.h"
+#include "process/table.h"
+#include "runtime/runtime.h"
+#include "unit/unwind/fakes.h"
+
+#define PAGE      UINT64_C(65536)
+#define SECOND_NS UINT64_C(1000000000)
+#define MAPPED_AT UINT64_C(0x7f0000000000)
+#define VDSO_FD   90
+#define FD(id)    (100 + (int)(id))
+#define MAX_ASKED 4096
+#define MAX_CALLS 256
+#define NR_RULES  65u
+
+/* ---- base/clock.h ---- */
+
+static uint64_t now_ns;
+
+uint64_t clock_now_ns(void)
+{
+	return now_ns;
+}
+
+uint64_t clock_boot_ns(void)
+{
+	return now_ns;
+}
+
+int64_t clock_wall_ns(void)
+{
+	return (int64_t)now_ns;
+}
+
+/* ---- process/table.h, process/file.h, runtime/runtime.h ---- */
+
+#define MAX_FILES 8
+#define SMALL     1 /* 5 pages */
+#define LARGE     2 /* 2000 pages, more than are read as a whole */
+#define OTHER     3 /* 5 pages, too */
+
+static struct target_file files[MAX_FILES];
+static const struct target_file *interpreter;
+
+struct target_file *process_table_file(struct process_table *t, uint32_t id)
+{
+	(void)t;
+	return id < MAX_FILES && files[id].id == id ? &files[id] : NULL;
+}
+
+const void *runtime_facts_of(enum runtime_number number, struct target_file *file,
+			     struct worker *decoder)
+{
+	(void)decoder;
+	return number == 0 && file == interpreter ? file : NULL;
+}
+
+static uint64_t vdso_bytes; /* 0: there is none */
+
+int vdso_open(uint64_t *ret_size)
+{
+	if (!vdso_bytes)
+		return -ENOENT;
+	*ret_size = vdso_bytes;
+	return dup2(STDIN_FILENO, VDSO_FD);
+}
+
+/* ---- the decoder ---- */
+
+struct call {
+	int fd;
+	size_t first, nr; /* of asked */
+};
+
+static struct {
+	/* Of the file: pages [0, nr_pages) have rows, nr_rows each. */
+	uint64_t nr_pages;
+	uint32_t nr_rows;
+	bool is_whole; /* answers all of them */
+	uint64_t left_out, lie; /* a page; 0: none. lie: answered though nobody asked */
+	uint64_t took_ns; /* for each request */
+	enum worker_answer how;
+	struct wire_writer said;
+	/* The log. */
+	struct call calls[MAX_CALLS];
+	size_t nr_calls;
+	struct asked_page asked[MAX_ASKED];
+	size_t nr_asked;
+} decoder;
+
+static void say_page(uint64_t page)
+{
+	wire_put_u64(&decoder.said, page);
+	wire_put_u32(&decoder.said, decoder.nr_rows);
+	for (uint32_t i = 0; i < decoder.nr_rows; i++)
+		wire_put_u32(&decoder.said, i | (uint32_t)(1 + page % 64) << 16);
+}
+
+static bool is_answered(const struct call *c, uint64_t page)
+{
+	if (decoder.lie && page == decoder.lie)
+		return true;
+	if (decoder.is_whole)
+		return page < decoder.nr_pages;
+	return page < decoder.nr_pages && !(page && page == decoder.left_out) &&
+	       page_is_asked(decoder.asked + c->first, c->nr, page);
+}
+
+/* The pages of the answer up to @end. Return: how many; says them if @say. */
+static uint32_t answer_pages(const struct call *c, uint64_t end, bool say)
+{
+	uint32_t nr = 0;
+
+	for (uint64_t page = 0; page < end; page++) {
+		if (!is_answered(c, page))
+			continue;
+		nr++;
+		if (say)
+			say_page(page);
+	}
+	return nr;
+}
+
+static void answer(const struct call *c)
+{
+	bool leaves_out =
+		decoder.left_out && !decoder.is_whole &&
+		page_is_asked(decoder.asked + c->first, c->nr, decoder.left_out);
+
+	wire_writer_deinit(&decoder.said);
+	wire_put_u32(&decoder.said, decoder.is_whole);
+	wire_put_u32(&decoder.said, NR_RULES);
+	for (uint32_t i = 0; i < NR_RULES; i++) {
+		wire_put_u8(&decoder.said, i ? LB_CFA_SP : LB_CFA_NONE);
+		wire_put_u8(&decoder.said, 0);
+		wire_put_u32(&decoder.said, 0);
+		wire_put_u32(&decoder.said, 8 * i);
+	}
+	wire_put_u32(&decoder.said, answer_pages(c, 4096, false));
+	answer_pages(c, 4096, true);
+	wire_put_u32(&decoder.said, leaves_out);
+	if (leaves_out)
+		wire_put_u64(&decoder.said, decoder.left_out);
+}
+
+static enum worker_answer decode(struct wire_reader *request, int fd,
+				 struct wire_reader *ret)
+{
+	struct call *c = &decoder.calls[decoder.nr_calls++];
+	uint32_t nr = wire_get_u32(request);
+
+	assert_true(decoder.nr_calls < MAX_CALLS && decoder.nr_asked + nr < MAX_ASKED);
+	*c = (struct call){.fd = fd, .first = decoder.nr_asked, .nr = nr};
+	for (uint32_t i = 0; i < nr; i++) {
+		struct asked_page *a = &decoder.asked[decoder.nr_asked++];
+
+		a->page = wire_get_u64(request);
+		a->is_needed = wire_get_u8(request);
+	}
+	assert_true(!request->failed && request->pos == request->len);
+	now_ns += decoder.took_ns;
+	if (decoder.how != WORKER_OK)
+		return decoder.how;
+	answer(c);
+	*ret = (struct wire_reader){.data = decoder.said.data, .len = decoder.said.len};
+	return WORKER_OK;
+}
+
+static void forget_calls(void)
+{
+	decoder.nr_calls = decoder.nr_asked = 0;
+}
+
+/* Call @i asked for pages [first, last]; @needed: which of them are needed. */
+static void assert_call(size_t i, uint32_t id, uint64_t first, uint64_t last,
+			const uint64_t *needed, size_t nr_needed)
+{
+	const struct call *c = &decoder.calls[i];
+	size_t next = 0;
+
+	assert_true(i < decoder.nr_calls);
+	assert_int_equal(c->fd, FD(id));
+	assert_int_equal(c->nr, last - first + 1);
+	for (size_t k = 0; k < c->nr; k++) {
+		const struct asked_page *a = &decoder.asked[c->first + k];
+		bool is_needed = next < nr_needed && needed[next] == a->page;
+
+		assert_int_equal(a->page, first + k);
+		assert_int_equal(a->is_needed, is_needed);
+		next += is_needed;
+	}
+	assert_int_equal(next, nr_needed);
+}
+
+/* ---- fixture ---- */
+
+static struct unwind_tables *tables;
+static struct unwind_files *f;
+static struct unwind_totals totals;
+
+static void add_file(uint32_t id, uint64_t nr_pages)
+{
+	files[id] = (struct target_file){
+		.fd = FD(id),
+		.path = "file",
+		.dev = makedev(8, 1),
+		.inode = 1000 + id,
+		.size_bytes = nr_pages * PAGE - 1,
+		.mtime_ns = 5,
+		.id = id,
+	};
+}
+
+static void begin(uint64_t max_row_bytes)
+{
+	struct error err;
+
+	memset(&decoder, 0, sizeof(decoder));
+	memset(files, 0, sizeof(files));
+	memset(&totals, 0, sizeof(totals));
+	files[0].id = UINT32_MAX;
+	interpreter = NULL;
+	now_ns = 1000 * SECOND_NS;
+	decoder.nr_rows = 1;
+	add_file(SMALL, 5);
+	add_file(LARGE, 2000);
+	add_file(OTHER, 5);
+	tables = fake_kernel_begin(max_row_bytes);
+	fake_decoder = decode;
+	assert_int_equal(unwind_files_new(tables, NULL, NULL, &totals, &f, &err), 0);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	vdso_bytes = 0;
+	begin(0);
+	return 0;
+}
+
+static int set_up_one_slab(void **state)
+{
+	(void)state;
+	vdso_bytes = 0;
+	begin(1024 * 1024 + 1);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	unwind_files_free(f);
+	fake_kernel_end(tables);
+	wire_writer_deinit(&decoder.said);
+	fake_decoder = NULL;
+	return 0;
+}
+
+/* Pages [first, last] of a file, mapped so that addresses tell pages. */
+static struct mapping map(uint32_t id, uint64_t first, uint64_t last)
+{
+	return (struct mapping){
+		.start = MAPPED_AT + first * PAGE,
+		.end = MAPPED_AT + (last + 1) * PAGE,
+		.file_off = first * PAGE,
+		.kind = MAPPING_FILE,
+		.inode = 1000 + id,
+		.major = 8,
+		.minor = 1,
+		.file = &files[id],
+	};
+}
+
+/* Return: the object of the mapping. */
+static uint32_t segment(const struct mapping *m)
+{
+	struct lb_unwind_segment s;
+
+	unwind_files_segment(f, m, &s);
+	assert_int_equal(s.start, m->start);
+	assert_int_equal(s.end, m->end);
+	assert_int_equal(s.flags, 0);
+	return s.first_page;
+}
+
+static bool has_rows(const struct mapping *m)
+{
+	struct lb_unwind_segment s;
+
+	unwind_files_segment(f, m, &s);
+	return !(s.flags & LB_SEGMENT_NO_ROWS);
+}
+
+static void want(const struct mapping *m, uint64_t page)
+{
+	unwind_files_want(f, m, MAPPED_AT + page * PAGE + 7);
+}
+
+static bool serve(void)
+{
+	return unwind_files_serve(f, now_ns + SECOND_NS);
+}
+
+static bool serve_early(void)
+{
+	return unwind_files_serve_early(f, now_ns + SECOND_NS);
+}
+
+/* Pages [first, last] of the object are in @state, the first being page @page of the file. */
+static void assert_pages(uint32_t object, uint64_t first, uint64_t last, int state,
+			 uint64_t page)
+{
+	for (uint64_t i = first; i <= last; i++) {
+		int found;
+		struct lb_unwind_rule rule = fake_kernel_rule(object, i << 16, &found);
+
+		if (found != state)
+			fail_msg("page %u of the object: %d", (unsigned int)i, found);
+		if (state == LB_PAGE_ROWS)
+			assert_int_equal(rule.cfa_off, 8 * (1 + (page + i - first) % 64));
+	}
+}
+
+/* ---- small files ---- */
+
+static void a_small_file_is_read_as_a_whole(void **state)
+{
+	struct mapping m = map(SMALL, 1, 3), other = map(SMALL, 4, 4);
+	struct lb_unwind_segment s;
+
+	(void)state;
+	decoder.nr_pages = 4;
+	decoder.is_whole = true;
+	unwind_files_segment(f, &m, &s);
+	assert_int_equal(m.start - s.bias, PAGE); /* addresses are offsets in the file */
+	assert_int_equal(decoder.nr_calls, 0);
+	assert_false(serve_early());
+	assert_int_equal(decoder.nr_calls, 1);
+	assert_int_equal(decoder.calls[0].fd, FD(SMALL));
+	assert_int_equal(decoder.calls[0].nr, 0);
+	assert_pages(s.first_page, 0, 3, LB_PAGE_ROWS, 0);
+	assert_pages(s.first_page, 4, 4, LB_PAGE_EMPTY, 0);
+	assert_int_equal(segment(&other), s.first_page);
+	want(&m, 2);
+	want(&other, 4);
+	assert_false(serve());
+	assert_false(serve_early());
+	assert_int_equal(decoder.nr_calls, 1);
+}
+
+static void early_files_wait_for_time(void **state)
+{
+	struct mapping m = map(SMALL, 0, 3), other = map(OTHER, 0, 3);
+
+	(void)state;
+	decoder.is_whole = true;
+	decoder.took_ns = SECOND_NS;
+	segment(&m);
+	segment(&other);
+	assert_true(unwind_files_serve_early(f, now_ns));
+	assert_int_equal(decoder.nr_calls, 0);
+	assert_true(serve_early());
+	assert_int_equal(decoder.nr_calls, 1);
+	assert_false(serve_early());
+	assert_int_equal(decoder.calls[1].fd, FD(OTHER));
+	assert_int_equal(totals.nr_asked, 2);
+	assert_int_equal(totals.ask_ns, 2 * SECOND_NS);
+}
+
+static void the_vdso_is_read_at_once(void **state)
+{
+	struct mapping m = {.start = 0x7fff00000000,
+			    .end = 0x7fff00000000 + 2 * PAGE,
+			    .kind = MAPPING_VDSO};
+	struct lb_unwind_file_key key = {0};
+	uint32_t object;
+
+	tear_down(state);
+	vdso_bytes = 2 * PAGE;
+	begin(0);
+	assert_int_equal(decoder.nr_calls, 1);
+	assert_int_equal(decoder.calls[0].fd, VDSO_FD);
+	object = segment(&m);
+	assert_int_equal(fake_kernel_file(&key)->first_page, object);
+	assert_int_equal(fake_kernel_file(&key)->size_bytes, 2 * PAGE);
+	m.end -= PAGE; /* of a program of 32 bits */
+	assert_false(has_rows(&m));
+}
+
+static void files_without_rows(void **state)
+{
+	struct mapping m = map(SMALL, 0, 3);
+
+	(void)state;
+	m.file = NULL;
+	assert_false(has_rows(&m));
+	m.file = &files[SMALL];
+	files[SMALL].verify_build_id = true;
+	assert_false(has_rows(&m));
+	files[SMALL].verify_build_id = false;
+	files[SMALL].fd = -1;
+	assert_false(has_rows(&m));
+	files[SMALL].fd = FD(SMALL);
+	assert_true(has_rows(&m));
+	m.kind = MAPPING_VDSO; /* there is none */
+	assert_false(has_rows(&m));
+	for (uint64_t i = 0; i < 9; i++) {
+		struct mapping part = map(LARGE, 10 * i, 10 * i);
+
+		assert_int_equal(has_rows(&part), i < 8);
+	}
+}
+
+/* Other processes use an object before their segments are known, but not an interpreter's. */
+static void files_are_shared(void **state)
+{
+	struct lb_unwind_file_key small = {.inode = 1000 + SMALL, .dev = 8 << 20 | 1};
+	struct lb_unwind_file_key other = {.inode = 1000 + OTHER, .dev = 8 << 20 | 1};
+	struct mapping m = map(SMALL, 1, 3), python = map(OTHER, 0, 3);
+	const struct lb_unwind_file *file;
+	uint32_t object = segment(&m);
+
+	(void)state;
+	interpreter = &files[OTHER];
+	segment(&python);
+	assert_null(fake_kernel_file(&other));
+	file = fake_kernel_file(&small);
+	assert_non_null(file);
+	assert_int_equal(file->first_page, object);
+	assert_int_equal(file->page, 0);
+	assert_int_equal(file->nr_pages, 5);
+	assert_int_equal(file->size_bytes, 5 * PAGE - 1);
+	assert_int_equal(file->mtime_ns, 5);
+}
+
+/* ---- large files ---- */
+
+static void pages_around_a_request_are_read(void **state)
+{
+	struct mapping m = map(LARGE, 100, 1999);
+	uint32_t object = segment(&m);
+
+	(void)state;
+	decoder.nr_pages = 1900;
+	assert_false(serve_early());
+	assert_int_equal(decoder.nr_calls, 0);
+	want(&m, 137);
+	assert_false(serve());
+	assert_int_equal(decoder.nr_calls, 1);
+	assert_call(0, LARGE, 128, 143, (uint64_t[]){137}, 1);
+	assert_pages(object, 0, 27, LB_PAGE_ABSENT, 0);
+	assert_pages(object, 28, 43, LB_PAGE_ROWS, 128);
+	assert_pages(object, 44, 1899, LB_PAGE_ABSENT, 0);
+	want(&m, 101); /* only what is mapped */
+	assert_false(serve());
+	assert_call(1, LARGE, 100, 111, (uint64_t[]){101}, 1);
+	want(&m, 1999); /* without rows, like the pages before it */
+	assert_false(serve());
+	assert_call(2, LARGE, 1984, 1999, (uint64_t[]){1999}, 1);
+	assert_pages(object, 1884, 1899, LB_PAGE_EMPTY, 0);
+}
+
+static void requests_of_a_file_are_joined(void **state)
+{
+	struct mapping m = map(LARGE, 0, 1999), small = map(SMALL, 0, 4);
+
+	(void)state;
+	decoder.nr_pages = 2000;
+	segment(&m);
+	segment(&small);
+	want(&m, 999);
+	want(&m, 3);
+	want(&m, 1);
+	want(&m, 20);
+	want(&m, 3);
+	want(&small, 2);
+	assert_false(serve());
+	assert_int_equal(decoder.nr_calls, 4);
+	assert_call(0, SMALL, 0, 4, (uint64_t[]){2}, 1);
+	/* No more pages at once than are around one request, if another one can wait. */
+	assert_call(1, LARGE, 0, 15, (uint64_t[]){1, 3}, 2);
+	assert_call(2, LARGE, 16, 31, (uint64_t[]){20}, 1);
+	assert_call(3, LARGE, 992, 1007, (uint64_t[]){999}, 1);
+}
+
+static void requests_wait_for_time(void **state)
+{
+	struct mapping m = map(LARGE, 0, 1999);
+
+	(void)state;
+	segment(&m);
+	decoder.took_ns = SECOND_NS;
+	want(&m, 500);
+	want(&m, 3);
+	assert_true(unwind_files_serve(f, now_ns));
+	assert_int_equal(decoder.nr_calls, 0);
+	assert_true(serve());
+	assert_int_equal(decoder.nr_calls, 1);
+	assert_call(0, LARGE, 0, 15, (uint64_t[]){3}, 1);
+	assert_false(serve());
+	assert_call(1, LARGE, 496, 511, (uint64_t[]){500}, 1);
+	for (int i = 0; i < 4100; i++)
+		want(&m, 1000);
+	assert_int_equal(totals.nr_requests_dropped, 4);
+}
+
+/* Fills three blocks of LARGE, pages 0 to 15, 100 to 111 ... of it. */
+static void request_three(const struct mapping *m)
+{
+	for (uint64_t i = 0; i < 3; i++) {
+		assert_false(unwind_files_serve_ahead(f));
+		want(m, 32 * i);
+		assert_false(serve());
+	}
+	forget_calls();
+}
+
+static void after_three_requests_all_is_read(void **state)
+{
+	struct mapping m = map(LARGE, 0, 99);
+	uint32_t object = segment(&m);
+	size_t nr = 0;
+
+	(void)state;
+	decoder.nr_pages = 2000;
+	request_three(&m);
+	assert_pages(object, 16, 31, LB_PAGE_ABSENT, 0);
+	while (unwind_files_serve_ahead(f))
+		nr++;
+	assert_int_equal(nr, 4);
+	assert_int_equal(decoder.nr_calls, 4);
+	assert_call(0, LARGE, 16, 31, NULL, 0);
+	assert_call(1, LARGE, 48, 63, NULL, 0);
+	assert_call(2, LARGE, 80, 95, NULL, 0);
+	assert_call(3, LARGE, 96, 99, NULL, 0);
+	assert_pages(object, 0, 99, LB_PAGE_ROWS, 0);
+	assert_false(unwind_files_serve_ahead(f));
+}
+
+static void all_may_be_read_without_a_request(void **state)
+{
+	struct mapping m = map(LARGE, 0, 199);
+	size_t nr = 0;
+
+	(void)state;
+	unwind_files_read_all(f);
+	segment(&m);
+	while (unwind_files_serve_ahead(f))
+		nr++;
+	assert_int_equal(nr, 13);
+	assert_call(12, LARGE, 192, 199, NULL, 0);
+}
+
+/* A page that the decoder left out stays absent, until it is needed. */
+static void pages_may_be_left_out(void **state)
+{
+	struct mapping m = map(LARGE, 0, 1999);
+	uint32_t object = segment(&m);
+
+	(void)state;
+	decoder.nr_pages = 2000;
+	decoder.left_out = 5;
+	want(&m, 3);
+	assert_false(serve());
+	assert_pages(object, 0, 4, LB_PAGE_ROWS, 0);
+	assert_pages(object, 5, 5, LB_PAGE_ABSENT, 0);
+	assert_pages(object, 6, 15, LB_PAGE_ROWS, 6);
+	decoder.left_out = 0;
+	want(&m, 5);
+	assert_false(serve());
+	assert_call(1, LARGE, 5, 5, (uint64_t[]){5}, 1);
+	assert_pages(object, 5, 5, LB_PAGE_ROWS, 5);
+}
+
+static void a_command_is_read_in_advance(void **state)
+{
+	struct mapping m = map(LARGE, 100, 699);
+
+	(void)state;
+	decoder.nr_pages = 2000;
+	decoder.took_ns = SECOND_NS;
+	segment(&m);
+	unwind_files_read(f, &m, now_ns + SECOND_NS + 1);
+	assert_int_equal(decoder.nr_calls, 2); /* the time is over then */
+	for (size_t i = 0; i < decoder.nr_asked; i++) {
+		assert_int_equal(decoder.asked[i].page, 100 + i);
+		assert_true(decoder.asked[i].is_needed);
+	}
+	assert_int_equal(decoder.calls[0].nr, 256);
+	assert_int_equal(decoder.calls[1].nr, 256);
+}
+
+/* ---- what goes wrong ---- */
+
+static void a_file_that_fails_has_no_rows(void **state)
+{
+	static const enum worker_answer answers[] = {WORKER_FAILED, WORKER_DIED,
+						     WORKER_DEADLINE, WORKER_BAD_REPLY};
+
+	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
+		struct mapping m = map(LARGE, 100, 1999);
+		uint32_t object = segment(&m);
+
+		decoder.nr_pages = 2000;
+		want(&m, 300);
+		assert_false(serve());
+		decoder.how = answers[i];
+		want(&m, 137);
+		assert_false(serve());
+		assert_int_equal(totals.nr_failed, 1);
+		assert_pages(object, 0, 187, LB_PAGE_EMPTY, 0);
+		assert_pages(object, 188, 203, LB_PAGE_ROWS, 288); /* stay */
+		assert_pages(object, 204, 1899, LB_PAGE_EMPTY, 0);
+		assert_false(has_rows(&m));
+		want(&m, 400);
+		assert_false(serve());
+		assert_int_equal(decoder.nr_calls, 2);
+		tear_down(state);
+		begin(0);
+	}
+}
+
+/* Without a decoder requests are dropped, and nothing counts as read. */
+static void a_decoder_that_does_not_start_is_asked_later(void **state)
+{
+	struct mapping m = map(LARGE, 0, 99);
+	uint32_t object = segment(&m);
+
+	(void)state;
+	decoder.nr_pages = 2000;
+	decoder.how = WORKER_CANNOT_START;
+	want(&m, 3);
+	assert_false(serve());
+	assert_int_equal(decoder.nr_calls, 1);
+	decoder.how = WORKER_OK;
+	for (int i = 0; i < 5; i++) {
+		want(&m, 3);
+		assert_false(serve());
+	}
+	assert_int_equal(decoder.nr_calls, 1);
+	assert_int_equal(totals.nr_failed, 0);
+	now_ns += SECOND_NS;
+	assert_true(has_rows(&m));
+	want(&m, 3);
+	assert_false(serve());
+	assert_int_equal(decoder.nr_calls, 2);
+	assert_pages(object, 0, 15, LB_PAGE_ROWS, 0);
+	assert_int_equal(decoder.calls[1].nr, 16);
+	assert_false(unwind_files_serve_ahead(f)); /* only one request was served */
+	assert_int_equal(decoder.nr_calls, 2);
+}
+
+/* Pages that could not be read in idle time are read in another one. */
+static void idle_reads_are_not_skipped(void **state)
+{
+	struct mapping m = map(LARGE, 0, 99);
+	uint32_t object = segment(&m);
+
+	(void)state;
+	decoder.nr_pages = 2000;
+	request_three(&m);
+	decoder.how = WORKER_CANNOT_START;
+	for (int i = 0; i < 100 && unwind_files_serve_ahead(f); i++)
+		;
+	assert_false(unwind_files_serve_ahead(f));
+	assert_int_equal(decoder.nr_calls, 1);
+	decoder.how = WORKER_OK;
+	now_ns += SECOND_NS;
+	for (uint64_t i = 0; i < 3; i++) {
+		want(&m, 16 + 32 * i);
+		assert_false(serve());
+	}
+	while (unwind_files_serve_ahead(f))
+		;
+	assert_pages(object, 0, 99, LB_PAGE_ROWS, 0);
+}
+
+static void closed_files_are_not_read(void **state)
+{
+	struct mapping m = map(LARGE, 0, 1999), small = map(SMALL, 0, 3);
+	uint32_t object = segment(&m);
+
+	(void)state;
+	segment(&small);
+	want(&m, 3);
+	files[LARGE].fd = files[SMALL].fd = -1;
+	assert_false(serve());
+	assert_false(serve_early());
+	assert_int_equal(decoder.nr_calls, 0);
+	assert_pages(object, 0, 15, LB_PAGE_ABSENT, 0);
+}
+
+/* An entry that the process table reused is another file, whose rows are not the old one's. */
+static void a_reused_entry_is_another_file(void **state)
+{
+	struct mapping m = map(LARGE, 0, 1999);
+	uint32_t object = segment(&m), next;
+
+	(void)state;
+	decoder.nr_pages = 2000;
+	want(&m, 3);
+	files[LARGE].use++;
+	assert_false(serve());
+	assert_int_equal(decoder.nr_calls, 0);
+	assert_pages(object, 0, 15, LB_PAGE_ABSENT, 0);
+	next = segment(&m);
+	assert_int_not_equal(next, object);
+	want(&m, 3);
+	assert_false(serve());
+	assert_pages(next, 0, 15, LB_PAGE_ROWS, 0);
+}
+
+static void closed_files_are_kept_for_a_minute(void **state)
+{
+	struct lb_unwind_file_key key = {.inode = 1000 + SMALL, .dev = 8 << 20 | 1};
+	struct mapping m = map(SMALL, 0, 3);
+	struct unwind_totals held = {0};
+
+	(void)state;
+	segment(&m);
+	files[SMALL].fd = -1;
+	unwind_files_forget(f);
+	now_ns += 60 * SECOND_NS;
+	unwind_files_forget(f);
+	unwind_tables_totals(tables, &held);
+	assert_int_equal(held.nr_objects, 1);
+	files[SMALL].fd = FD(SMALL); /* it runs again */
+	unwind_files_forget(f);
+	files[SMALL].fd = -1;
+	now_ns += 60 * SECOND_NS;
+	unwind_files_forget(f);
+	assert_non_null(fake_kernel_file(&key));
+	now_ns += 60 * SECOND_NS + 1;
+	unwind_files_forget(f);
+	unwind_tables_totals(tables, &held);
+	assert_int_equal(held.nr_objects, 0);
+	assert_null(fake_kernel_file(&key));
+}
+
+/* Of a file that was filled, only requested pages come back after an eviction. */
+static void evicted_pages_are_read_alone(void **state)
+{
+	struct mapping m = map(SMALL, 0, 4);
+	uint32_t object = segment(&m);
+	struct unwind_totals held = {0};
+
+	(void)state;
+	decoder.nr_pages = 4;
+	decoder.nr_rows = 65536; /* four pages fill the slab */
+	decoder.is_whole = true;
+	assert_false(serve_early());
+	assert_pages(object, 4, 4, LB_PAGE_EMPTY, 0);
+	unwind_tables_grace(tables);
+	unwind_tables_totals(tables, &held);
+	assert_int_equal(held.nr_pages_evicted, 1);
+	assert_pages(object, 0, 0, LB_PAGE_ABSENT, 0);
+	unwind_tables_grace(tables);
+	decoder.nr_rows = 1;
+	want(&m, 0);
+	assert_false(serve());
+	assert_call(1, SMALL, 0, 0, (uint64_t[]){0}, 1);
+	assert_pages(object, 0, 3, LB_PAGE_ROWS, 0);
+	segment(&m);
+	assert_false(serve_early());
+	assert_int_equal(decoder.nr_calls, 2);
+}
+
+/* Without room the file pauses for a second. Then only the requested page comes back. */
+static void without_room_a_file_pauses(void **state)
+{
+	struct mapping m = map(SMALL, 0, 4);
+	uint32_t object = segment(&m);
+
+	(void)state;
+	decoder.nr_pages = 5;
+	decoder.nr_rows = 65536;
+	decoder.is_whole = true;
+	assert_false(serve_early());
+	assert_int_equal(decoder.nr_calls, 1);
+	assert_pages(object, 4, 4, LB_PAGE_ABSENT, 0);
+	want(&m, 4);
+	assert_false(serve());
+	assert_int_equal(decoder.nr_calls, 1);
+	now_ns += SECOND_NS;
+	unwind_tables_grace(tables);
+	unwind_tables_grace(tables);
+	decoder.nr_rows = 1;
+	want(&m, 4);
+	assert_false(serve());
+	assert_call(1, SMALL, 4, 4, (uint64_t[]){4}, 1);
+	assert_pages(object, 0, 0, LB_PAGE_ABSENT, 0); /* was evicted */
+	assert_pages(object, 4, 4, LB_PAGE_ROWS, 4);
+}
+
+static void pages_beyond_the_file_are_empty(void **state)
+{
+	struct mapping m = map(SMALL, 3, 9);
+	uint32_t object = segment(&m);
+
+	(void)state;
+	decoder.nr_pages = 5;
+	decoder.is_whole = true;
+	want(&m, 8);
+	assert_false(serve());
+	assert_int_equal(decoder.nr_calls, 1);
+	assert_pages(object, 0, 1, LB_PAGE_ROWS, 3);
+	assert_pages(object, 2, 6, LB_PAGE_EMPTY, 0);
+}
+
+/* Rows that nobody asked for reach no object. */
+static void answers_that_lie_reach_no_other_file(void **state)
+{
+	struct mapping m = map(SMALL, 0, 4), next = map(LARGE, 0, 99);
+	uint32_t object = segment(&m), neighbour = segment(&next);
+
+	(void)state;
+	assert_int_equal(neighbour, object + 5);
+	decoder.nr_pages = 2000; /* more than the file has */
+	decoder.is_whole = true;
+	assert_false(serve_early());
+	assert_pages(object, 0, 4, LB_PAGE_ROWS, 0);
+	assert_pages(neighbour, 0, 99, LB_PAGE_ABSENT, 0);
+	decoder.is_whole = false;
+	decoder.lie = 50;
+	want(&next, 3);
+	assert_false(serve());
+	assert_int_equal(totals.nr_failed, 1);
+	assert_pages(neighbour, 0, 99, LB_PAGE_EMPTY, 0);
+}
+
+#define TEST(t)     cmocka_unit_test_setup_teardown(t, set_up, tear_down)
+#define TEST_ONE(t) cmocka_unit_test_setup_teardown(t, set_up_one_slab, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_small_file_is_read_as_a_whole),
+		TEST(early_files_wait_for_time),
+		TEST(the_vdso_is_read_at_once),
+		TEST(files_without_rows),
+		TEST(files_are_shared),
+		TEST(pages_around_a_request_are_read),
+		TEST(requests_of_a_file_are_joined),
+		TEST(requests_wait_for_time),
+		TEST(after_three_requests_all_is_read),
+		TEST(all_may_be_read_without_a_request),
+		TEST(pages_may_be_left_out),
+		TEST(a_command_is_read_in_advance),
+		TEST(a_file_that_fails_has_no_rows),
+		TEST(a_decoder_that_does_not_start_is_asked_later),
+		TEST(idle_reads_are_not_skipped),
+		TEST(closed_files_are_not_read),
+		TEST(a_reused_entry_is_another_file),
+		TEST(closed_files_are_kept_for_a_minute),
+		TEST_ONE(evicted_pages_are_read_alone),
+		TEST_ONE(without_room_a_file_pauses),
+		TEST(pages_beyond_the_file_are_empty),
+		TEST(answers_that_lie_reach_no_other_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
