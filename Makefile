@@ -32,7 +32,7 @@ GEN       := build$(if $(RUNTIMES),-$(notdir $(RUNTIMES)))/gen
 Q         := $(if $(V),,@)
 say        = $(if $(V),,@printf '  %-7s %s\n' $(1) $(2);)
 
-PKGS      := libbpf libelf libdw libprotobuf-c zlib jansson liblzma nettle capstone
+PKGS      := libbpf libelf libdw libprotobuf-c zlib jansson liblzma nettle capstone ncursesw
 CPPFLAGS  += -D_GNU_SOURCE -Isrc -Iinclude -I$(GEN) -DLINEBURN_VERSION='"$(VERSION)"'
 CPPFLAGS  += $(if $(RUNTIMES),-I$(RUNTIMES) -DMORE_RUNTIMES='"rows.h"')
 CFLAGS    += -std=gnu11 -g $(if $(DEBUG),-O0,-O2) -Wall -Wextra -Wshadow -Wstrict-prototypes \

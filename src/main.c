@@ -20,6 +20,8 @@ static int run(const struct options *o, int *status, struct error *err)
 	case COMMAND_RUN:
 	case COMMAND_RECORD:
 		return command_record(o, status, err);
+	case COMMAND_TOP:
+		return command_top(o, err);
 	case COMMAND_ANNOTATE:
 	case COMMAND_REPORT:
 		return command_view(o, err);

@@ -25,11 +25,11 @@ esac
 
 build="make gcc libc6-dev pkg-config clang$llvm llvm$llvm bpftool libbpf-dev libelf-dev
 	libdw-dev zlib1g-dev liblzma-dev libprotobuf-c-dev protobuf-c-compiler libiberty-dev
-	libjansson-dev nettle-dev libcapstone-dev python3"
+	libjansson-dev nettle-dev libcapstone-dev libncurses-dev python3"
 # Packages that the tests need.
 test="libcmocka-dev clang-format$llvm clang-tidy$llvm libclang-rt$llvm-dev shellcheck git g++
 	llvm binutils elfutils dwz xz-utils sudo procps util-linux man-db $debuginfod
-	linux-perf musl-tools podman runc crun e2fsprogs libc6-dbg"
+	linux-perf musl-tools tmux podman runc crun e2fsprogs libc6-dbg"
 
 # Adds package $2 unless command $1 exists, whatever its origin.
 add_command() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * record, run: check -> record (record/recorder.h) -> show, or print the file's name.
+ * top: check -> record, and show each window (live/top.h).
  * annotate, report, export, html: read -> (fetch debug info) -> show, or write.
  * diff: the same of each recording, then compare -> show.
  */
@@ -27,6 +28,7 @@
 #include "cli/show.h"
 #include "doctor/doctor.h"
 #include "launch/browser.h"
+#include "live/top.h"
 #include "profile/pprof.h"
 #include "record/output.h"
 #include "record/recorder.h"
@@ -120,6 +122,35 @@ int command_record(const struct options *options, int *ret_status, struct error 
 		err->exit_code = EXIT_OWN_FAILURE;
 	else if (!rc && command)
 		launch_die_by_same_signal(command);
+	return rc;
+}
+
+/* ---- top ---- */
+
+int command_top(const struct options *options, struct error *err)
+{
+	_cleanup_(recorder_freep) struct recorder *r = NULL;
+	_cleanup_(top_freep) struct top *top = NULL;
+	struct sampling o = options->sampling;
+	struct window_taker taker = {.take = top_take,
+				     .wants_sources = top_wants_sources};
+	int rc = doctor_admits("", err);
+
+	if (!rc)
+		rc = top_new(&options->top, &top, err);
+	if (rc)
+		return rc;
+	taker.ctx = top;
+	o.taker = &taker;
+	rc = recorder_new(&o, &r, err);
+	if (rc)
+		return rc;
+	explain_empty_target(&o.target);
+	rc = top_begin(top, err);
+	if (!rc)
+		rc = recorder_run(r, err);
+	if (!rc && recorder_targets_are_gone(r))
+		log_warning("top has ended, because no target is left");
 	return rc;
 }
 

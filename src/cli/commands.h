@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The commands run, record, annotate, report, diff and export. Only this file uses all
+ * The commands run, record, top, annotate, report, diff and export. Only this file uses all
  * stages.
  */
 #ifndef LB_CLI_COMMANDS_H
@@ -16,6 +16,9 @@
  * Return: 0 or a negative errno with a message and exit code in @err.
  */
 int command_record(const struct options *o, int *ret_status, struct error *err);
+
+/** top: collect, name, aggregate, show, again and again. */
+int command_top(const struct options *o, struct error *err);
 
 /** annotate and report: read a profile, attribute, render. */
 int command_view(const struct options *o, struct error *err);

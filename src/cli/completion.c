@@ -36,7 +36,9 @@ static enum offer offer_of_option(const struct option_row *row,
 		return OFFER_WORDS;
 	/* The processes of a profile may have ended long ago. */
 	if (!strcmp(row->arg, "PID"))
-		return c->command == COMMAND_RECORD ? OFFER_PIDS : OFFER_NOTHING;
+		return c->command == COMMAND_RECORD || c->command == COMMAND_TOP
+			       ? OFFER_PIDS
+			       : OFFER_NOTHING;
 	for (size_t i = 0; i < ARRAY_SIZE(offers); i++)
 		if (!strcmp(row->arg, offers[i].arg))
 			return offers[i].offer;

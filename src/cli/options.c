@@ -17,14 +17,18 @@
 #include "cli/sampling_options.h"
 #include "collect/sampler.h"
 #include "export/export.h"
+#include "live/history.h"
 #include "render/render.h"
 
+#define MIN_INTERVAL_S   0.2 /* of top */
+#define TOP_ROWS         20
 #define MAX_SOURCE_PATHS 64
 #define MAX_LABELS       64
 
 enum {
 	ON_RUN = 1 << COMMAND_RUN,
 	ON_RECORD = 1 << COMMAND_RECORD,
+	ON_TOP = 1 << COMMAND_TOP,
 	ON_ANNOTATE = 1 << COMMAND_ANNOTATE,
 	ON_REPORT = 1 << COMMAND_REPORT,
 	ON_DIFF = 1 << COMMAND_DIFF,
@@ -33,13 +37,15 @@ enum {
 	ON_DOCTOR = 1 << COMMAND_DOCTOR,
 	ON_PYTHON_HOOK = 1 << COMMAND_PYTHON_HOOK,
 	ON_COMPLETION = 1 << COMMAND_COMPLETION,
-	ON_SAMPLING = ON_RUN | ON_RECORD,
+	ON_FILES = ON_RUN | ON_RECORD, /* those that write a profile */
+	ON_LASTING = ON_RECORD | ON_TOP, /* those that watch what runs already */
+	ON_SAMPLING = ON_FILES | ON_TOP,
 	ON_VIEW = ON_ANNOTATE | ON_REPORT,
 	ON_FILTERED = ON_VIEW | ON_EXPORT | ON_HTML | ON_DIFF,
 	/* run shows its result, so it accepts options of the listing, too. */
 	ON_LISTING = ON_RUN | ON_VIEW,
 	ON_CHARGED = ON_LISTING | ON_HTML,
-	ON_ATTRIBUTED = ON_CHARGED | ON_DIFF,
+	ON_ATTRIBUTED = ON_CHARGED | ON_DIFF | ON_TOP,
 	ON_ALL = ON_SAMPLING | ON_FILTERED | ON_DOCTOR | ON_PYTHON_HOOK | ON_COMPLETION,
 };
 
@@ -441,6 +447,34 @@ static int check_export(struct options *o, struct error *err)
 	return 0;
 }
 
+/* ---- top ---- */
+
+/* Without a target top shows the whole machine. */
+static int check_top(struct options *o, struct error *err)
+{
+	struct target_request *t = &o->sampling.target;
+	struct top_options *top = &o->top;
+
+	if (top->interval_s < MIN_INTERVAL_S)
+		return usage(err, "-i takes seconds from %g to 3600", MIN_INTERVAL_S);
+	if (top->last_s < top->interval_s)
+		return usage(err,
+			     "--last %g is shorter than the time between two updates, "
+			     "%g s (-i)",
+			     top->last_s, top->interval_s);
+	if (top->last_s > top->interval_s * HISTORY_MAX_WINDOWS)
+		return usage(err,
+			     "--last %g is longer than %d updates every %g s: raise -i",
+			     top->last_s, HISTORY_MAX_WINDOWS, top->interval_s);
+	if (!top->is_batch && top->nr_updates)
+		return usage(err, "-n goes with -b");
+	top->attribution = o->viewing.attribution;
+	o->sampling.window_s = top->interval_s;
+	if (!t->nr_pids && !t->nr_values)
+		t->whole_machine = true;
+	return sampling_check_target(t, err);
+}
+
 /* ---- other commands ---- */
 
 /* row->kind: enum python_hook_action */
@@ -485,10 +519,10 @@ static const char *const dump_words[] = {"", "samples", "maps", "frames"};
 #define MEMBER(member) .at = offsetof(struct options, member)
 
 const struct option_row option_rows[] = {
-	{"event", 'e', "EVENT", ON_SAMPLING, parse_event,
+	{"event", 'e', "EVENT", ON_FILES, parse_event,
 	 .help = "what is sampled: cpu-clock (default), or page-faults",
 	 "cpu-clock or page-faults", MEMBER(sampling), .word = sampling_event_word},
-	{"count", 'c', "N", ON_SAMPLING, parse_number,
+	{"count", 'c', "N", ON_FILES, parse_number,
 	 .help = "with -e page-faults: one sample for each N of them (default 1)",
 	 "events a sample from 1 to 1000000000", MEMBER(sampling.event_period), .min = 1,
 	 .max = 1000000000},
@@ -500,43 +534,62 @@ const struct option_row option_rows[] = {
 	 .help = "lower the rate while sampling costs more than this share of all CPUs' "
 		 "time, as 0.5%",
 	 "percent of the CPU time from 0.001% to 100%", MEMBER(sampling)},
-	{"pid", 'p', "PID", ON_RECORD, parse_target,
+	{"pid", 'p', "PID", ON_LASTING, parse_target,
 	 .help = "this process with its threads and children; may be repeated, as those "
 		 "below",
 	 "a process id", MEMBER(sampling.target), .kind = LB_FILTER_PROCESS},
 	{"no-children", 0, NULL, ON_SAMPLING, parse_flag,
 	 .help = "leave out processes that the process, or the command, starts",
 	 MEMBER(sampling.target.no_children)},
-	{"thread", 't', "TID", ON_RECORD, parse_target, .help = "this thread",
+	{"thread", 't', "TID", ON_LASTING, parse_target, .help = "this thread",
 	 "a thread id", MEMBER(sampling.target), .kind = LB_FILTER_THREAD},
-	{"cgroup", 'G', "CGROUP", ON_RECORD, parse_target,
+	{"cgroup", 'G', "CGROUP", ON_LASTING, parse_target,
 	 .help = "processes in this cgroup and in those below it, as they come and go",
 	 "the path of a cgroup", MEMBER(sampling.target), .kind = LB_FILTER_CGROUP},
-	{"container", 0, "NAME", ON_RECORD, parse_target,
+	{"container", 0, "NAME", ON_LASTING, parse_target,
 	 .help = "processes of this container, by name or by the beginning of its id",
 	 "a name, or the first 4 or more digits of an id", MEMBER(sampling.target),
 	 .kind = LB_FILTER_CONTAINER},
-	{"unit", 0, "NAME", ON_RECORD, parse_target,
+	{"unit", 0, "NAME", ON_LASTING, parse_target,
 	 .help = "processes of this service or scope of systemd",
 	 "the name of a unit of systemd", MEMBER(sampling.target),
 	 .kind = LB_FILTER_UNIT},
 	{"comm", 0, "GLOB", ON_SAMPLING, parse_target,
 	 .help = "threads whose name matches, as \"python*\"",
 	 "a pattern of thread names", MEMBER(sampling.target), .kind = LB_FILTER_COMM},
-	{"user", 0, "NAME", ON_RECORD, parse_target,
+	{"user", 0, "NAME", ON_LASTING, parse_target,
 	 .help = "processes that run as this user, by name or number",
 	 "a user's name or number", MEMBER(sampling.target), .kind = LB_FILTER_USER},
-	{"all", 'a', NULL, ON_RECORD, parse_flag,
+	{"all", 'a', NULL, ON_LASTING, parse_flag,
 	 .help = "every process of the machine; '!' before a value of an option above "
 		 "excludes it",
 	 MEMBER(sampling.target.whole_machine)},
-	{"duration", 'd', "SECONDS", ON_RECORD, parse_seconds,
+	{"duration", 'd', "SECONDS", ON_LASTING, parse_seconds,
 	 .help = "how long to record (default: until Ctrl-C)",
 	 "seconds from 0 to 10000000", MEMBER(sampling.duration_s), .max = MAX_SECONDS},
 	{"window", 0, "TIME", ON_RECORD, parse_window,
 	 .help = "begin a new file at this interval, with the time in its name: 60s, 5m, "
 		 "1h",
 	 "a time from 0.1 s on, such as 60s, 5m or 1h", MEMBER(sampling)},
+	{"interval", 'i', "SECONDS", ON_TOP, parse_seconds,
+	 .help = "time between two updates (default 2)", "seconds from 0.2 to 3600",
+	 MEMBER(top.interval_s), .max = 3600},
+	{"last", 0, "SECONDS", ON_TOP, parse_seconds,
+	 .help = "the figures are of so many last seconds (default 10)",
+	 "seconds from 0.2 to 3600", MEMBER(top.last_s), .max = 3600},
+	{"batch", 'b', NULL, ON_TOP, parse_flag,
+	 .help = "print tables to stdout, in place of a screen", MEMBER(top.is_batch)},
+	{"updates", 'n', "N", ON_TOP, parse_number, .help = "with -b: end after N tables",
+	 "a number of tables from 1 to 1000000", MEMBER(top.nr_updates), .min = 1,
+	 .max = 1000000},
+	{"by", 0, "WHAT", ON_TOP, parse_word,
+	 .help = "what is shown first: lines (default), functions, processes or "
+		 "containers",
+	 "lines, functions, processes or containers", MEMBER(top.view),
+	 .words = board_view_names, .max = BOARD_CONTAINERS},
+	{"limit", 0, "N", ON_TOP, parse_number,
+	 .help = "with -b: rows of a table (default 20); 0: all",
+	 "a number of rows from 0 to 1000", MEMBER(top.nr_rows), .max = BOARD_MAX_ROWS},
 	{"keep", 0, "N", ON_RECORD, parse_number,
 	 .help = "keep only the newest N files of windows",
 	 "a number of files from 1 to 1000000", MEMBER(sampling.keep_files), .min = 1,
@@ -545,7 +598,7 @@ const struct option_row option_rows[] = {
 	 .help = "keep only the newest files of windows, up to this size in all: 500M, "
 		 "2G",
 	 "bytes, such as 500M or 2G", MEMBER(sampling)},
-	{"memory", 0, "MIB", ON_RECORD, parse_mib,
+	{"memory", 0, "MIB", ON_LASTING, parse_mib,
 	 .help = "limit of resident memory (default, without -d: 256); at the limit a "
 		 "new file begins early",
 	 "MiB from 64 to 65536", MEMBER(sampling.memory_bytes), .min = 64, .max = 65536},
@@ -556,7 +609,7 @@ const struct option_row option_rows[] = {
 	 .help = "write a line to this descriptor, and close it, when sampling begins",
 	 "the number of an open descriptor above 2", MEMBER(sampling.ready_fd), .min = 3,
 	 .max = INT_MAX},
-	{"output", 'o', "FILE", ON_SAMPLING, parse_output,
+	{"output", 'o', "FILE", ON_FILES, parse_output,
 	 .help = "where to write the profile (default lineburn.pb.gz); NAME.html: a "
 		 "page, "
 		 "and NAME.pb.gz",
@@ -580,7 +633,7 @@ const struct option_row option_rows[] = {
 	{"no-kernel-stack", 0, NULL, ON_SAMPLING, parse_flag,
 	 .help = "keep only the innermost kernel function of a sample",
 	 MEMBER(sampling.no_kernel_stack)},
-	{"dry-run", 0, NULL, ON_SAMPLING, parse_flag,
+	{"dry-run", 0, NULL, ON_FILES, parse_flag,
 	 .help = "load and attach everything, then stop; run does not start the command",
 	 MEMBER(sampling.dry_run)},
 	{"no-python-hook", 0, NULL, ON_RUN, parse_flag,
@@ -599,7 +652,7 @@ const struct option_row option_rows[] = {
 		 "Numba's "
 		 "own)",
 	 MEMBER(python_cache_dir)},
-	{"dump", 0, "WHAT", ON_SAMPLING, parse_word,
+	{"dump", 0, "WHAT", ON_FILES, parse_word,
 	 .help = "print what passes between the stages: samples, maps or frames",
 	 "samples, maps or frames", MEMBER(sampling.dump), .words = dump_words,
 	 .min = DUMP_SAMPLES, .max = DUMP_FRAMES},
@@ -620,7 +673,7 @@ const struct option_row option_rows[] = {
 	 .help = "where to write the comparison (default: stdout); NAME.html: a page for "
 		 "a browser",
 	 "a file name"},
-	{"open", 0, NULL, ON_SAMPLING | ON_HTML | ON_DIFF, parse_flag,
+	{"open", 0, NULL, ON_FILES | ON_HTML | ON_DIFF, parse_flag,
 	 .help = "open the page in a browser, as the user who called sudo",
 	 MEMBER(open_page)},
 	{"labels", 0, "NAMES", ON_EXPORT, parse_labels,
@@ -671,7 +724,7 @@ const struct option_row option_rows[] = {
 	{"runtime", 0, NULL, ON_ATTRIBUTED, parse_flag,
 	 .help = "charge the C code of interpreters and the C library too",
 	 MEMBER(viewing.attribution.runtime)},
-	{"skip-compile", 0, NULL, ON_ATTRIBUTED, parse_flag,
+	{"skip-compile", 0, NULL, ON_CHARGED | ON_DIFF, parse_flag,
 	 .help = "leave out what a Python program spends on imports and Numba's compiler",
 	 MEMBER(viewing.skip_compile)},
 	{"source-path", 0, "OLD=NEW", ON_CHARGED, parse_source_path,
@@ -778,6 +831,9 @@ const struct command_row command_rows[] = {
 	{COMMAND_RECORD, "record",
 	 "record [OPTIONS] -p PID | --container NAME | ... | -a",
 	 "profile running processes, or the whole machine, into a file", TAKES_NOTHING},
+	{COMMAND_TOP, "top", "top [OPTIONS] [-p PID | --container NAME | ... | -a]",
+	 "watch hot lines, functions, processes and containers as they run",
+	 TAKES_NOTHING},
 	{COMMAND_ANNOTATE, "annotate", "annotate [OPTIONS] [FILE|-]",
 	 "print hot lines within their source", TAKES_PROFILES},
 	{COMMAND_REPORT, "report", "report [OPTIONS] [FILE|-]", "print hot functions",
@@ -816,6 +872,7 @@ static void print_overview(void)
 	puts("\n\"lineburn COMMAND --help\" prints the options of a command.\n\n"
 	     "  lineburn run -- ./server --bench      hot lines of a command\n"
 	     "  lineburn record -a -d 30              the whole machine for 30 seconds\n"
+	     "  lineburn top                          the whole machine as it runs\n"
 	     "  lineburn annotate                     hot lines of that recording");
 }
 
@@ -992,6 +1049,10 @@ static int check(int argc, char **argv, struct options *o, struct error *err)
 		    sampling_check_source(&o->sampling, err) || take_page(o, err))
 			return -EINVAL;
 		break;
+	case COMMAND_TOP:
+		if (check_top(o, err) || sampling_check_source(&o->sampling, err))
+			return -EINVAL;
+		break;
 	case COMMAND_ANNOTATE:
 	case COMMAND_REPORT:
 		take_view_arguments(argc, argv, &o->viewing);
@@ -1061,6 +1122,7 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *err)
 			    .context = 2,
 			    .min_share = 0.005,
 			    .call_depth = 100},
+		.top = {.interval_s = 2, .last_s = 10, .nr_rows = TOP_ROWS},
 		.exporting = {.output = "-"},
 		.comparing = {.noise = DIFF_DEFAULT_NOISE},
 	};

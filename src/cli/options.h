@@ -16,6 +16,7 @@
 #include "cli/option.h"
 #include "cli/show.h"
 #include "launch/python_hook.h"
+#include "live/top.h"
 #include "record/sampling.h"
 #include "runtime/jit/watch.h"
 
@@ -27,6 +28,7 @@ enum command {
 	COMMAND_NONE,
 	COMMAND_RUN,
 	COMMAND_RECORD,
+	COMMAND_TOP,
 	COMMAND_ANNOTATE,
 	COMMAND_REPORT,
 	COMMAND_DIFF,
@@ -69,7 +71,8 @@ struct options {
 	enum command help_for; /* COMMAND_NONE: the overview */
 	int verbose;
 
-	struct sampling sampling; /* run, record */
+	struct sampling sampling; /* run, record, top */
+	struct top_options top; /* its attribution: see viewing */
 	enum uprobe_option {
 		UPROBE_DEFAULT,
 		UPROBE_ALL, /* --uprobe */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The options of run and record: what is sampled, of which programs, and into which files. */
+/* The options of run, record and top: what is sampled, of which programs, and into which files. */
 #ifndef LB_CLI_SAMPLING_OPTIONS_H
 #define LB_CLI_SAMPLING_OPTIONS_H
 

@@ -68,6 +68,21 @@ int profile_add_source(struct profile *p, const struct profile_source *source)
 	return r;
 }
 
+void profile_losses_add(struct profile_losses *sum, const struct profile_losses *part)
+{
+#define ADD(name) sum->name += part->name;
+	PROFILE_LOSSES(ADD)
+#undef ADD
+}
+
+void profile_cost_add(struct profile_cost *sum, const struct profile_cost *part)
+{
+	sum->bpf_runs += part->bpf_runs;
+	sum->bpf_ns += part->bpf_ns;
+	sum->collector_cpu_ns += part->collector_cpu_ns;
+	sum->lowered_ns += part->lowered_ns;
+}
+
 static void extra_deinit(struct profile_extra *extra)
 {
 	for (size_t i = 0; i < extra->nr_sources; i++)
@@ -93,6 +108,15 @@ void profile_clear_extra(struct profile *p)
 					  .version = none,
 					  .arch = none};
 	p->nr_comments = 0;
+}
+
+void profile_clear_samples(struct profile *p)
+{
+	hashmap_deinit(&p->sample_index);
+	hashmap_deinit(&p->label_index);
+	series_deinit(&p->times);
+	p->times_lost = false;
+	p->nr_samples = p->nr_sample_locations = p->nr_labels = p->nr_values = 0;
 }
 
 void profile_free(struct profile *p)

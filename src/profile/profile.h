@@ -178,6 +178,11 @@ struct profile_cost {
 	uint64_t longest_period_ns; /* nominal, of the lowest rate */
 };
 
+/** Adds the figures of another part of the recording. */
+void profile_losses_add(struct profile_losses *sum, const struct profile_losses *part);
+/** The same, but for the limits, the peak and the bytes, which are of no part. */
+void profile_cost_add(struct profile_cost *sum, const struct profile_cost *part);
+
 /* Text of a hot source file, read while recording. */
 struct profile_source {
 	const char *path; /* equal to the filename of its functions, by pointer */
@@ -303,6 +308,8 @@ struct profile *profile_new(struct strpool *pool);
 void profile_free(struct profile *p);
 /** Clears extra and comments. Then samples can be added, and both filled in again. */
 void profile_clear_extra(struct profile *p);
+/** Removes the samples with their times. What they are made of stays, with its numbers. */
+void profile_clear_samples(struct profile *p);
 DEFINE_CLEANUP(struct profile, profile_free);
 
 /*

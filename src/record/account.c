@@ -25,13 +25,6 @@ void losses_since(const struct profile_losses *told, const struct profile_losses
 	ret->missed = ret->due > ret->ran + ret->due_error ? ret->due - ret->ran : 0;
 }
 
-void losses_add(struct profile_losses *told, const struct profile_losses *window)
-{
-#define ADD(name) told->name += window->name;
-	PROFILE_LOSSES(ADD)
-#undef ADD
-}
-
 void cost_since(const struct profile_cost *told, const struct profile_cost *now,
 		struct profile_cost *ret)
 {
@@ -40,14 +33,6 @@ void cost_since(const struct profile_cost *told, const struct profile_cost *now,
 	ret->bpf_ns = increase(now->bpf_ns, told->bpf_ns);
 	ret->collector_cpu_ns = increase(now->collector_cpu_ns, told->collector_cpu_ns);
 	ret->lowered_ns = increase(now->lowered_ns, told->lowered_ns);
-}
-
-void cost_add(struct profile_cost *told, const struct profile_cost *window)
-{
-	told->bpf_runs += window->bpf_runs;
-	told->bpf_ns += window->bpf_ns;
-	told->collector_cpu_ns += window->collector_cpu_ns;
-	told->lowered_ns += window->lowered_ns;
 }
 
 static void log_tables(const struct profile_losses *l,
@@ -311,6 +296,6 @@ void account_fill(const struct account *a, const struct window *w, struct intake
 
 void account_end_window(struct account *a, const struct profile *p)
 {
-	losses_add(&a->told_losses, &p->extra.losses);
-	cost_add(&a->told_cost, &p->extra.cost);
+	profile_losses_add(&a->told_losses, &p->extra.losses);
+	profile_cost_add(&a->told_cost, &p->extra.cost);
 }

@@ -57,12 +57,8 @@ void account_end_window(struct account *a, const struct profile *p);
 void losses_since(const struct profile_losses *told, const struct profile_losses *now,
 		  struct profile_losses *ret);
 
-/** Adds @window to @told. */
-void losses_add(struct profile_losses *told, const struct profile_losses *window);
-
 /** The same for the cost; peak and bytes are copied from @now. */
 void cost_since(const struct profile_cost *told, const struct profile_cost *now,
 		struct profile_cost *ret);
-void cost_add(struct profile_cost *told, const struct profile_cost *window);
 
 #endif

@@ -79,9 +79,16 @@ int naming_begin_profile(struct naming *n, struct error *err)
 	profile_free(n->profile);
 	strpool_free(n->pool);
 	n->profile = profile;
+	n->nr_profiles++;
 	n->pool = take_ptr(pool);
 	profile_builder_begin(&n->builder, n->profile, n->symbolizer, n->names);
 	return 0;
+}
+
+void naming_clear_profile(struct naming *n)
+{
+	profile_clear_samples(n->profile);
+	profile_clear_extra(n->profile);
 }
 
 int naming_begin(struct naming *n, struct intake *in, struct error *err)
@@ -195,9 +202,10 @@ int naming_renew(struct naming *n, struct intake *in, uint64_t named_ns,
 	if (!is_to_be_renewed(n, &before))
 		return 0;
 	rc = renew(n, in, named_ns, err);
+	if (!rc)
+		rc = naming_begin_profile(n, err);
 	if (rc)
 		return rc;
-	profile_builder_begin(&n->builder, n->profile, n->symbolizer, n->names);
 	malloc_trim(0);
 	n->renewed = size_of(in);
 	log_debug("renewed: %llu MiB resident, before %llu; %llu images, before %llu",

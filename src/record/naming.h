@@ -27,6 +27,7 @@ struct naming {
 	struct worker *worker; /* decoder for naming; drains do not wait for it */
 	struct symbolizer *symbolizer;
 	struct profile *profile;
+	uint64_t nr_profiles; /* begun; the number of the present one's tables */
 	struct profile_builder builder;
 
 	uint64_t memory_bytes; /* resident limit; 0: none */
@@ -52,6 +53,9 @@ int naming_begin(struct naming *n, struct intake *in, struct error *err);
 /** Replaces the profile by an empty one. Return: 0 or -ENOMEM. */
 int naming_begin_profile(struct naming *n, struct error *err);
 
+/** Begins a window in the same profile: keeps its tables, and drops the rest. */
+void naming_clear_profile(struct naming *n);
+
 /**
  * Returns whether memory is so full that the profile must be written and a new one
  * begun.
@@ -63,8 +67,9 @@ int naming_collect_sources(struct naming *n, const struct attribution_options *o
 
 /**
  * Frees and recreates data that grows with every process that ever ran (names,
- * addresses, images of processes that have exited), if it has grown enough. Call it
- * between two profiles, when all samples of the window that ended are named.
+ * addresses, images of processes that have exited), and the profile, if it has grown
+ * enough. Call it between two profiles, when all samples of the window that ended are
+ * named.
  *
  * @named_ns  all samples up to this time are named
  */

@@ -44,7 +44,7 @@ int output_check(const struct sampling *o, struct error *err)
 	char path[PATH_MAX];
 	int rc;
 
-	if (o->dry_run)
+	if (o->dry_run || o->taker)
 		return 0;
 	/* A signal or full memory makes any recording write a window's file. */
 	if (!o->target.is_command &&
@@ -71,7 +71,7 @@ void output_init(struct output *out, const struct sampling *o)
 	/*
 	 * output_check() opened it before; errors are reported when a file is written.
 	 */
-	if (o->window_s > 0 && !o->dry_run)
+	if (o->window_s > 0 && !o->dry_run && !o->taker)
 		window_files_open(&out->files);
 }
 

@@ -212,19 +212,26 @@ static void window_set_end(struct recorder *r)
 	r->window_end_ns += (late_ns / length_ns + 1) * length_ns;
 }
 
-/* Begins a window at the end of the last one, which was written or given up. */
+/*
+ * Begins a window at the end of the last one, which was written or given up. A taker gets
+ * windows often: its profile keeps its tables, which have most of the next window's names.
+ */
 static int window_begin(struct recorder *r, struct error *err)
 {
 	struct window *w = &r->window;
-	int rc;
+	int rc = 0;
 
 	account_end_window(&r->account, r->naming.profile);
 	r->intake.rate.lowest_level = r->intake.rate.level;
 	w->begin_ns = w->end_ns;
 	w->begin_wall_ns = w->end_wall_ns;
 	w->id = (struct window_id){0};
-	rc = naming_begin_profile(&r->naming, err);
-	malloc_trim(0);
+	if (r->config->taker && !r->pass.is_full) {
+		naming_clear_profile(&r->naming);
+	} else {
+		rc = naming_begin_profile(&r->naming, err);
+		malloc_trim(0);
+	}
 	return rc ? rc : naming_renew(&r->naming, &r->intake, w->named_ns, err);
 }
 
@@ -303,7 +310,12 @@ static int write_file(void *ctx)
 {
 	struct recorder *r = ctx;
 	struct pass *p = &r->pass;
+	const struct window_taker *taker = r->config->taker;
 
+	if (taker) {
+		taker->take(taker->ctx, r->naming.profile, r->naming.nr_profiles);
+		return 0;
+	}
 	return output_write(&r->output, r->naming.profile, r->window.begin_wall_ns,
 			    p->is_windows_file ? &r->window.id : NULL, &p->why);
 }
@@ -342,6 +354,13 @@ static void pass_begin_if_due(struct recorder *r)
 	window_set_end(r);
 }
 
+static bool wants_sources(const struct recorder *r)
+{
+	const struct window_taker *taker = r->config->taker;
+
+	return !taker || taker->wants_sources(taker->ctx);
+}
+
 /* All rows are named: decides whether the profile is written. */
 static void pass_named(struct recorder *r)
 {
@@ -368,7 +387,7 @@ static void pass_named(struct recorder *r)
 	}
 	p->is_windows_file = p->kind == PASS_WINDOW || r->config->window_s > 0;
 	account_fill(&r->account, &r->window, &r->intake, &r->naming);
-	p->step = PASS_CODE;
+	p->step = r->config->taker ? PASS_SOURCES : PASS_CODE;
 }
 
 /* Reports whether the file was written, and begins the next window if it ended. */
@@ -427,7 +446,8 @@ static int pass_step(struct recorder *r, struct error *err)
 		return profile_builder_add_code(&r->naming.builder) ? pass_failed(r, err)
 								    : 0;
 	case PASS_SOURCES:
-		if (naming_collect_sources(&r->naming, &r->config->attribution))
+		if (wants_sources(r) &&
+		    naming_collect_sources(&r->naming, &r->config->attribution))
 			return pass_failed(r, err);
 		p->step = PASS_WRITE;
 		job_start(r->writer, write_file, r);
@@ -462,6 +482,8 @@ static bool take_request(struct recorder *r, int signal)
 {
 	bool *request = signal == SIGUSR1 ? &r->wants_snapshot : &r->wants_window;
 
+	if (r->config->taker) /* there is no file */
+		return false;
 	if (signal != SIGUSR1 && signal != SIGHUP)
 		return false;
 	if (signal == SIGHUP && r->has_terminal && !has_controlling_terminal())
@@ -486,9 +508,14 @@ static void take_signals(struct recorder *r)
 	}
 }
 
+static bool shows_progress(const struct recorder *r)
+{
+	return !r->intake.launch && !r->config->taker && isatty(STDERR_FILENO);
+}
+
 static void show_progress(const struct recorder *r)
 {
-	if (r->intake.launch || !isatty(STDERR_FILENO))
+	if (!shows_progress(r))
 		return;
 	fprintf(stderr, "\rlineburn: %.0f s, %llu samples ", intake_elapsed_s(&r->intake),
 		(unsigned long long)r->intake.rows.nr_samples);
@@ -496,7 +523,7 @@ static void show_progress(const struct recorder *r)
 
 static void clear_progress(const struct recorder *r)
 {
-	if (!r->intake.launch && isatty(STDERR_FILENO))
+	if (shows_progress(r))
 		fputs("\r\033[K", stderr);
 }
 
@@ -715,6 +742,11 @@ uint64_t recorder_nr_counted(const struct recorder *r)
 struct launch *recorder_launch(const struct recorder *r)
 {
 	return r->intake.launch;
+}
+
+bool recorder_targets_are_gone(const struct recorder *r)
+{
+	return intake_targets_are_gone(&r->intake);
 }
 
 uint32_t recorder_verified_insns(const struct recorder *r)

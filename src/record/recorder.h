@@ -6,6 +6,7 @@
 #ifndef LB_RECORD_RECORDER_H
 #define LB_RECORD_RECORDER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/cleanup.h"
@@ -39,6 +40,9 @@ uint64_t recorder_nr_counted(const struct recorder *r);
 
 /** Returns the command of run; NULL: not run, or not forked. Borrowed. */
 struct launch *recorder_launch(const struct recorder *r);
+
+/** Has the last target ended? */
+bool recorder_targets_are_gone(const struct recorder *r);
 
 /** Returns how many instructions the kernel's verifier processed. */
 uint32_t recorder_verified_insns(const struct recorder *r);

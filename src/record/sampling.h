@@ -13,6 +13,24 @@
 
 #define DEFAULT_MEMORY_MIB 256 /* of record without -d */
 
+struct profile;
+
+/*
+ * Takes each window in place of a file (lineburn top). The recorder calls it from its
+ * writer's thread, one window at a time, and changes the profile only when it has
+ * returned.
+ */
+struct window_taker {
+	/*
+	 * @tables  number of the tables of @p: while it is the same, the tables of the
+	 * last window are the beginning of these (profile/mirror.h)
+	 */
+	void (*take)(void *ctx, const struct profile *p, uint64_t tables);
+	/* Is the text of hot source files wanted with the next window? */
+	bool (*wants_sources)(void *ctx);
+	void *ctx;
+};
+
 enum dump {
 	DUMP_NONE,
 	DUMP_SAMPLES, /* rows as they come from the kernel */
@@ -29,7 +47,8 @@ struct sampling {
 	uint32_t budget_ppm; /* limit of sampling's cost, of all CPUs' time; 0: none */
 	double duration_s; /* 0: until stopped */
 	double delay_s;
-	double window_s; /* record: length of a window; 0: one file */
+	double window_s; /* length of a window; 0: one file */
+	const struct window_taker *taker; /* takes the windows; NULL: files do */
 	uint32_t keep_files; /* newest windows kept; 0: all */
 	uint64_t max_size_bytes; /* of all files of windows; 0: no limit */
 	uint64_t memory_bytes; /* resident limit; 0: not given */

@@ -55,6 +55,15 @@ try record --comm a --comm b --comm c --comm d --comm e --comm f --comm g --comm
 try record --user ''
 try record --user '!'
 try record -a -t 1
+try top -i 0.1
+try top -i 5 --last 4
+try top -i 0.2 --last 121
+try top -n 3
+try top -b -n 0
+try top --by source
+try top -a -p 1
+try top -o x.pb.gz
+try top -e page-faults
 try record -a --no-children
 try record --comm a --no-children
 try record -a --window 0

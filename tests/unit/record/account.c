@@ -18,14 +18,14 @@ static void each_loss_is_told_once(void **state)
 #define GROW(name) now.name += 3 + nr++;
 	PROFILE_LOSS_COUNTERS(GROW)
 	losses_since(&told, &now, &window);
-	losses_add(&told, &window);
+	profile_losses_add(&told, &window);
 	nr = 100;
 	PROFILE_LOSS_COUNTERS(GROW)
 	losses_since(&told, &now, &window);
 	nr = 100;
 #define CHECK(name) assert_int_equal(window.name, 3 + nr++);
 	PROFILE_LOSS_COUNTERS(CHECK)
-	losses_add(&told, &window);
+	profile_losses_add(&told, &window);
 #define CHECK_TOLD(name) assert_int_equal(told.name, now.name);
 	PROFILE_LOSS_COUNTERS(CHECK_TOLD)
 }

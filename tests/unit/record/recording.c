@@ -21,7 +21,7 @@ static void windows_add_up(void **state)
 	(void)state;
 	losses_since(&told, &totals[0], &w);
 	assert_int_equal(w.due, 105);
-	losses_add(&told, &w);
+	profile_losses_add(&told, &w);
 	/* Asked twice, as for a snapshot, it gives the same. */
 	for (int i = 0; i < 2; i++) {
 		losses_since(&told, &totals[1], &w);
@@ -30,10 +30,10 @@ static void windows_add_up(void **state)
 		assert_int_equal(w.missed, 0);
 		assert_int_equal(w.due, 149);
 	}
-	losses_add(&told, &w);
+	profile_losses_add(&told, &w);
 	losses_since(&told, &totals[2], &w);
 	assert_int_equal(w.missed, 4);
-	losses_add(&told, &w);
+	profile_losses_add(&told, &w);
 	assert_int_equal(told.sampled, 300);
 	assert_int_equal(told.missed, 9);
 	assert_int_equal(told.due, 308);
@@ -57,7 +57,7 @@ static void cost_is_of_the_window(void **state)
 	assert_int_equal(w.collector_cpu_ns, 4);
 	assert_int_equal(w.collector_peak_rss_bytes, 77);
 	assert_int_equal(w.map_bytes, 88);
-	cost_add(&told, &w);
+	profile_cost_add(&told, &w);
 	cost_since(&told, &now, &w);
 	assert_int_equal(w.bpf_runs + w.bpf_ns + w.collector_cpu_ns, 0);
 }
