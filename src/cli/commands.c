@@ -149,6 +149,8 @@ int command_top(const struct options *options, struct error *err)
 	rc = top_begin(top, err);
 	if (!rc)
 		rc = recorder_run(r, err);
+	if (!rc)
+		rc = top_end(top, err);
 	if (!rc && recorder_targets_are_gone(r))
 		log_warning("top has ended, because no target is left");
 	return rc;

@@ -35,6 +35,7 @@ struct top {
 	atomic_bool was_left;
 	atomic_uint wants_sources; /* windows */
 	uint32_t nr_updates;
+	int write_error; /* errno; 0: none */
 
 	bool has_thread;
 	pthread_t thread;
@@ -106,9 +107,13 @@ void top_free(struct top *t)
 	free(t);
 }
 
-bool top_was_left(const struct top *t)
+int top_end(struct top *t, struct error *err)
 {
-	return atomic_load(&t->was_left);
+	clearerr(stdout);
+	if (!t->write_error || t->write_error == EPIPE)
+		return 0;
+	errno = t->write_error;
+	return error_set(err, -errno, "cannot write to stdout: %m");
 }
 
 /* Makes the board of a place. Return: NULL when out of memory. */
@@ -169,7 +174,9 @@ static void print_update(struct top *t)
 		print_board(t, b);
 	board_free(b);
 	t->nr_updates++;
-	if (fflush(stdout) || t->nr_updates == t->options->nr_updates)
+	if (fflush(stdout))
+		t->write_error = errno;
+	if (t->write_error || t->nr_updates == t->options->nr_updates)
 		end_recording(t);
 }
 
@@ -188,7 +195,7 @@ void top_take(void *ctx, const struct profile *p, uint64_t tables)
 		atomic_fetch_sub(&t->wants_sources, 1);
 	if (!t->options->is_batch)
 		notify(t);
-	else if (!top_was_left(t))
+	else if (!atomic_load(&t->was_left))
 		print_update(t);
 }
 

@@ -40,8 +40,11 @@ DEFINE_CLEANUP(struct top, top_free);
  */
 int top_begin(struct top *t, struct error *err);
 
-/** Did the reader, or the number of updates, end it? */
-bool top_was_left(const struct top *t);
+/**
+ * Call after the recording. Return: 0, or -errno of writing the tables, with a message; a
+ * reader who has closed the pipe is no failure.
+ */
+int top_end(struct top *t, struct error *err);
 
 /* ---- struct window_taker (record/sampling.h); @ctx is the struct top ---- */
 void top_take(void *ctx, const struct profile *p, uint64_t tables);
