@@ -343,10 +343,9 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 
 static uint64_t sample_hash(const struct sample_key *key)
 {
-	uint64_t hash = hash_u64(key->status, key->nr_locations);
+	uint64_t hash = hash_bytes(key->status, key->locations,
+				   key->nr_locations * sizeof(*key->locations));
 
-	for (size_t i = 0; i < key->nr_locations; i++)
-		hash = hash_u64(hash, key->locations[i]);
 	for (size_t i = 0; i < key->nr_labels; i++) {
 		const struct profile_label *label = &key->labels[i];
 
