@@ -21,15 +21,15 @@ const char *const board_view_names[NR_BOARD_VIEWS] = {"lines", "functions", "pro
 const char *const board_sort_names[NR_BOARD_SORTS] = {"self", "total", "name"};
 
 /* A row before its texts are copied: most rows are sorted away. */
-struct entry {
+struct row_source {
 	struct weight self, total;
 	const char *text; /* sorted by it, then by the number */
 	uint32_t number;
 	const void *item; /* hot_line, attribution_function, group */
 };
 
-struct entries {
-	struct entry *items; /* heap */
+struct row_sources {
+	struct row_source *items; /* heap */
 	size_t nr;
 };
 
@@ -89,7 +89,7 @@ static int by_weight(const struct weight *a, const struct weight *b)
 	return weight_compare(*a, *b);
 }
 
-static int by_name(const struct entry *a, const struct entry *b)
+static int by_name(const struct row_source *a, const struct row_source *b)
 {
 	int order = strcmp(a->text, b->text);
 
@@ -98,7 +98,7 @@ static int by_name(const struct entry *a, const struct entry *b)
 
 static int self_first(const void *va, const void *vb)
 {
-	const struct entry *a = va, *b = vb;
+	const struct row_source *a = va, *b = vb;
 	int order = by_weight(&a->self, &b->self);
 
 	if (!order)
@@ -108,7 +108,7 @@ static int self_first(const void *va, const void *vb)
 
 static int total_first(const void *va, const void *vb)
 {
-	const struct entry *a = va, *b = vb;
+	const struct row_source *a = va, *b = vb;
 	int order = by_weight(&a->total, &b->total);
 
 	if (!order)
@@ -118,7 +118,7 @@ static int total_first(const void *va, const void *vb)
 
 static int name_first(const void *va, const void *vb)
 {
-	const struct entry *a = va, *b = vb;
+	const struct row_source *a = va, *b = vb;
 	int order = by_name(a, b);
 
 	return order ? order : self_first(va, vb);
@@ -169,7 +169,7 @@ static char *print(const char *fmt, ...)
 	return text;
 }
 
-static void name_line(struct board_row *row, const struct entry *e)
+static void name_line(struct board_row *row, const struct row_source *e)
 {
 	const struct hot_line *h = e->item;
 
@@ -179,7 +179,7 @@ static void name_line(struct board_row *row, const struct entry *e)
 	row->key = strdup(h->file->path);
 }
 
-static void name_function(struct board_row *row, const struct entry *e)
+static void name_function(struct board_row *row, const struct row_source *e)
 {
 	const struct attribution_function *f = e->item;
 
@@ -188,7 +188,7 @@ static void name_function(struct board_row *row, const struct entry *e)
 	row->key = *f->file ? strdup(f->file) : NULL;
 }
 
-static void name_process(struct board_row *row, const struct entry *e)
+static void name_process(struct board_row *row, const struct row_source *e)
 {
 	const struct group *g = e->item;
 	const char *comm = g->text[OWNER_COMM],
@@ -203,7 +203,7 @@ static void name_process(struct board_row *row, const struct entry *e)
 			    container);
 }
 
-static void name_container(struct board_row *row, const struct entry *e)
+static void name_container(struct board_row *row, const struct row_source *e)
 {
 	const struct group *g = e->item;
 	const char *id = g->text[OWNER_CONTAINER], *name = g->text[OWNER_CONTAINER_NAME];
@@ -218,7 +218,7 @@ static void name_container(struct board_row *row, const struct entry *e)
 	row->detail = print("%s %.*s", g->text[OWNER_RUNTIME], ID_DIGITS, id);
 }
 
-static int make_rows(const struct board_work *w, struct entries *entries)
+static int make_rows(const struct board_work *w, struct row_sources *entries)
 {
 	static int (*const orders[])(const void *, const void *) = {
 		[BOARD_BY_SELF] = self_first,
@@ -231,7 +231,7 @@ static int make_rows(const struct board_work *w, struct entries *entries)
 	qsort(entries->items, entries->nr, sizeof(*entries->items),
 	      orders[w->options->sort]);
 	for (size_t i = 0; i < entries->nr && !rc; i++) {
-		const struct entry *e = &entries->items[i];
+		const struct row_source *e = &entries->items[i];
 		struct board_row row = {
 			.self = share(w, &e->self),
 			.total = share(w, &e->total),
@@ -251,27 +251,27 @@ static int make_rows(const struct board_work *w, struct entries *entries)
 	return rc;
 }
 
-static int entries_init(struct entries *entries, size_t nr)
+static int entries_init(struct row_sources *entries, size_t nr)
 {
 	entries->items = calloc(nr + 1, sizeof(*entries->items));
 	return entries->items ? 0 : -ENOMEM;
 }
 
-static void entries_deinit(struct entries *entries)
+static void entries_deinit(struct row_sources *entries)
 {
 	free(entries->items);
 }
 
 static int list_lines(const struct board_work *w)
 {
-	_cleanup_(entries_deinit) struct entries entries = {0};
+	_cleanup_(entries_deinit) struct row_sources entries = {0};
 	_cleanup_free_ struct hot_line *lines = NULL;
 	size_t nr;
 
 	if (hot_lines_of(w->a, NULL, &lines, &nr) || entries_init(&entries, nr))
 		return -ENOMEM;
 	for (size_t i = 0; i < nr; i++)
-		entries.items[entries.nr++] = (struct entry){
+		entries.items[entries.nr++] = (struct row_source){
 			.self = lines[i].line->self,
 			.total = lines[i].line->total,
 			.text = lines[i].file->path,
@@ -283,13 +283,13 @@ static int list_lines(const struct board_work *w)
 
 static int list_functions(const struct board_work *w)
 {
-	_cleanup_(entries_deinit) struct entries entries = {0};
+	_cleanup_(entries_deinit) struct row_sources entries = {0};
 	const struct attribution *a = w->a;
 
 	if (entries_init(&entries, a->nr_functions))
 		return -ENOMEM;
 	for (size_t i = 0; i < a->nr_functions; i++)
-		entries.items[entries.nr++] = (struct entry){
+		entries.items[entries.nr++] = (struct row_source){
 			.self = a->functions[i].self,
 			.total = a->functions[i].total,
 			.text = a->functions[i].name,
@@ -301,7 +301,7 @@ static int list_functions(const struct board_work *w)
 
 static int list_groups(const struct board_work *w, enum group_by by, enum owner_text text)
 {
-	_cleanup_(entries_deinit) struct entries entries = {0};
+	_cleanup_(entries_deinit) struct row_sources entries = {0};
 	_cleanup_(groups_freep) struct groups *groups = NULL;
 	struct error err = {0};
 	int rc = groups_new(w->p, w->a, by, NULL, &groups, &err);
@@ -315,7 +315,7 @@ static int list_groups(const struct board_work *w, enum group_by by, enum owner_
 	if (entries_init(&entries, groups->nr))
 		return -ENOMEM;
 	for (size_t i = 0; i < groups->nr; i++)
-		entries.items[entries.nr++] = (struct entry){
+		entries.items[entries.nr++] = (struct row_source){
 			.self = groups->items[i].self,
 			.total = groups->items[i].self,
 			.text = groups->items[i].text[text],

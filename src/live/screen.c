@@ -258,8 +258,7 @@ static void draw_help(void)
 {
 	static const char *const texts[] = {
 		"",
-		"  self %   CPU time of the line or function itself; total %: with all "
-		"it calls",
+		"  self %   CPU time of the line itself; total %: with all that it calls",
 		"  CPU %    of one CPU: 200 is two CPUs",
 		"",
 		"  1 2 3 4  lines, functions, processes, containers (or l f p c)",
