@@ -317,6 +317,22 @@ static int write_page(const struct options *o, struct error *err)
 	return 0;
 }
 
+/* Writes what is whole; says where a page is, and opens it. */
+static int finish_output(const struct options *o, struct io_pending *pending,
+			 bool is_page, struct error *err)
+{
+	const char *output = o->exporting.output;
+	int rc = io_pending_commit(pending, output, err);
+
+	if (rc)
+		return rc;
+	if (is_page && strcmp(output, "-") != 0)
+		fprintf(stderr, "lineburn: the page is %s\n", output);
+	if (o->open_page)
+		browser_open(output);
+	return 0;
+}
+
 static int export_listing(const struct options *o, struct profile *p,
 			  const struct profile_reading *reading, struct error *err)
 {
@@ -325,13 +341,7 @@ static int export_listing(const struct options *o, struct profile *p,
 
 	if (!rc)
 		rc = show_as_writer(&o->viewing, p, reading, pending.out, err);
-	if (!rc)
-		rc = io_pending_commit(&pending, o->exporting.output, err);
-	if (!rc && o->command == COMMAND_HTML && strcmp(o->exporting.output, "-") != 0)
-		fprintf(stderr, "lineburn: the page is %s\n", o->exporting.output);
-	if (!rc && o->open_page)
-		browser_open(o->exporting.output);
-	return rc;
+	return rc ? rc : finish_output(o, &pending, o->command == COMMAND_HTML, err);
 }
 
 int command_export(const struct options *options, struct error *err)
@@ -388,23 +398,16 @@ static int write_comparison(const struct options *o, struct profile_diff *d,
 			    struct diff_verdicts *verdicts, struct error *err)
 {
 	_cleanup_(io_pending_deinit) struct io_pending pending = {0};
-	const char *output = o->exporting.output;
 	bool is_page = !strcmp(o->viewing.format, "html");
 	int rc;
 
-	if (!strcmp(output, "-"))
+	if (!strcmp(o->exporting.output, "-"))
 		return compare_show(d, &o->comparing, &o->viewing, stdout, verdicts, err);
 	rc = io_pending_open(&pending, err);
 	if (!rc)
 		rc = compare_show(d, &o->comparing, &o->viewing, pending.out, verdicts,
 				  err);
-	if (!rc)
-		rc = io_pending_commit(&pending, output, err);
-	if (!rc && is_page)
-		fprintf(stderr, "lineburn: the page is %s\n", output);
-	if (!rc && o->open_page)
-		browser_open(output);
-	return rc;
+	return rc ? rc : finish_output(o, &pending, is_page, err);
 }
 
 int command_diff(const struct options *options, struct error *err)
