@@ -84,11 +84,6 @@ static void set_figures(struct board *b, const struct board_work *w)
 
 /* ---- rows ---- */
 
-static int by_weight(const struct weight *a, const struct weight *b)
-{
-	return weight_compare(*a, *b);
-}
-
 static int by_name(const struct row_source *a, const struct row_source *b)
 {
 	int order = strcmp(a->text, b->text);
@@ -99,20 +94,20 @@ static int by_name(const struct row_source *a, const struct row_source *b)
 static int self_first(const void *va, const void *vb)
 {
 	const struct row_source *a = va, *b = vb;
-	int order = by_weight(&a->self, &b->self);
+	int order = weight_compare(a->self, b->self);
 
 	if (!order)
-		order = by_weight(&a->total, &b->total);
+		order = weight_compare(a->total, b->total);
 	return order ? order : by_name(a, b);
 }
 
 static int total_first(const void *va, const void *vb)
 {
 	const struct row_source *a = va, *b = vb;
-	int order = by_weight(&a->total, &b->total);
+	int order = weight_compare(a->total, b->total);
 
 	if (!order)
-		order = by_weight(&a->self, &b->self);
+		order = weight_compare(a->self, b->self);
 	return order ? order : by_name(a, b);
 }
 

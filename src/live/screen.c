@@ -13,11 +13,11 @@
 
 #include "base/clock.h"
 #include "live/table.h"
+#include "render/figure.h"
 #include "render/text.h"
 
 #define HEAD_ROWS    4 /* figures, place, caution, titles */
 #define FOOT_ROWS    1
-#define NR_HEATS     5
 #define NOTE_BYTES   512
 #define NOTE_SECONDS 10
 
@@ -165,18 +165,11 @@ static void draw_text(int y, attr_t how, const char *text)
 	row_end(&row, y, how);
 }
 
-/* Heat by the share of the hottest row, in steps as in listings. */
 static attr_t heat(const struct screen *s, double share, double hottest)
 {
-	static const double steps[] = {0.04, 0.12, 0.30, 0.65};
-	short pair = 1;
+	unsigned int step = s->has_colours ? figure_heat(share, hottest) : 0;
 
-	if (!s->has_colours || share <= 0)
-		return A_NORMAL;
-	for (short i = 0; i < NR_HEATS - 1; i++)
-		if (share >= steps[i] * hottest)
-			pair = (short)(i + 2);
-	return (attr_t)COLOR_PAIR(pair) | (pair == NR_HEATS ? A_BOLD : 0);
+	return (attr_t)COLOR_PAIR(step) | (step == NR_HEATS ? A_BOLD : 0);
 }
 
 static double hottest_of(const struct board *b)

@@ -15,16 +15,9 @@
 /* Columns of the figures that are before the name, with the gap after them. */
 static size_t figures_of(enum board_view view)
 {
-	switch (view) {
-	case BOARD_PROCESSES:
+	if (view == BOARD_PROCESSES)
 		return 28;
-	case BOARD_CONTAINERS:
-		return 18;
-	case BOARD_SOURCE:
-		return 27;
-	default:
-		return 27;
-	}
+	return view == BOARD_CONTAINERS ? 18 : 27;
 }
 
 /* Columns of name and detail. */

@@ -2,6 +2,7 @@
 #include "live/top.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <poll.h>
 #include <pthread.h>
@@ -14,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "live/history.h"
 #include "live/navigator.h"
 #include "live/screen.h"
@@ -109,6 +111,13 @@ void top_free(struct top *t)
 
 int top_end(struct top *t, struct error *err)
 {
+	uint64_t nr_lost = history_nr_lost(t->history);
+
+	if (nr_lost)
+		log_warning("the samples of %" PRIu64
+			    " updates were left out, because there was no memory for "
+			    "them",
+			    nr_lost);
 	clearerr(stdout);
 	if (!t->write_error || t->write_error == EPIPE)
 		return 0;
@@ -187,7 +196,7 @@ void top_take(void *ctx, const struct profile *p, uint64_t tables)
 	struct top *t = ctx;
 
 	pthread_mutex_lock(&t->lock);
-	/* A window that was lost is counted, and its time is missing in the figures. */
+	/* A window that is lost is counted: see top_end(). */
 	if (!t->is_paused)
 		history_add(t->history, p, tables);
 	pthread_mutex_unlock(&t->lock);

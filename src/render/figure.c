@@ -30,6 +30,19 @@ double share_of(const struct attribution *a, const struct weight *w)
 	return weight_share(w, &a->all);
 }
 
+unsigned int figure_heat(double share, double hottest)
+{
+	static const double steps[NR_HEATS - 1] = {0.04, 0.12, 0.30, 0.65};
+	unsigned int heat = 1;
+
+	if (share <= 0)
+		return 0;
+	for (unsigned int i = 0; i < ARRAY_SIZE(steps); i++)
+		if (share >= steps[i] * hottest)
+			heat = i + 2;
+	return heat;
+}
+
 struct figure figure_percent(double share)
 {
 	struct figure f = {""};

@@ -23,6 +23,15 @@ bool counts_samples(const struct attribution *a);
 /** Returns what is counted: "CPU", "alloc_space". It comes from the file: escape it. */
 const char *counted_name(const struct attribution *a);
 
+#define NR_HEATS 5
+
+/**
+ * Returns the heat of a share, 1 to NR_HEATS (the hottest); 0: it has no share. Each step
+ * is about twice the previous one: the few hot lines should stand out, and a line with
+ * half the hottest one's share is still hot.
+ */
+unsigned int figure_heat(double share, double hottest);
+
 /**
  * Returns the share 0..1 of @whole's CPU time; of its samples if it has no CPU time.
  */

@@ -92,19 +92,9 @@ size_t paint_cell(const struct listing *l, enum paint paint, const char *s, size
 	return columns;
 }
 
-/*
- * Each step is about twice the previous one: the few hot lines should stand out, and a
- * line with half the hottest one's share is still hot.
- */
 enum paint paint_heat(const struct listing *l, double share)
 {
-	static const double steps[] = {0.04, 0.12, 0.30, 0.65};
-	enum paint paint = PAINT_HEAT_1;
+	unsigned int heat = figure_heat(share, l->hottest);
 
-	if (share <= 0)
-		return PAINT_PLAIN;
-	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
-		if (share >= steps[i] * l->hottest)
-			paint = (enum paint)(PAINT_HEAT_2 + i);
-	return paint;
+	return heat ? (enum paint)(PAINT_HEAT_1 + heat - 1) : PAINT_PLAIN;
 }
