@@ -468,6 +468,8 @@ static uint32_t mapping_of_object(struct profile_builder *f, const struct object
 static uint32_t add_location(struct profile_builder *f, const struct resolved *r)
 {
 	struct profile_line lines[FRAMES_MAX_INLINE];
+	/* That of bytecode says nothing when the process has ended. */
+	uint64_t address = r->object->kind == OBJECT_INTERP ? 0 : r->address;
 	size_t nr = 0;
 
 	note_user(f, r->object, r->process);
@@ -479,7 +481,7 @@ static uint32_t add_location(struct profile_builder *f, const struct resolved *r
 	}
 	return profile_add_location(f->profile,
 				    mapping_of_object(f, r->object, r->process),
-				    r->address, r->miss, lines, nr);
+				    address, r->miss, lines, nr);
 }
 
 static uint32_t location_of(struct profile_builder *f, uint32_t id)
