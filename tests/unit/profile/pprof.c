@@ -691,6 +691,7 @@ static void lies_in_columns_are_refused(void **state)
 	assert_int_equal(p->extra.codes[0].rows[1].address, 0x1004);
 	assert_int_equal(p->extra.codes[0].rows[1].at.function, PROFILE_NONE);
 	assert_int_equal(p->extra.codes[0].rows[0].at.line, 12);
+	assert_int_equal(p->extra.codes[0].rows[1].at.line, 0);
 	assert_int_equal(p->extra.codes[1].rows[0].at.line, 10);
 	assert_null(p->extra.codes[0].bytes);
 	assert_non_null(p->extra.codes[1].bytes);
