@@ -192,7 +192,7 @@ MUTANTS = [
     ("samples-in-no-order", "a file has its samples as they came: it is larger",
      "src/profile/order.c", "unit profile/order",
      "\t\tif (u != v)\n\t\t\treturn compare_numbers(places[u], places[v]);",
-     "\t\tif (u != v)\n\t\t\treturn compare_numbers(i, k);"),
+     "\t\tif (u != v)\n\t\t\treturn compare_numbers(places[u] * 0 + i, k);"),
     ("any-file-completes", "what was recorded of a file is completed by another file of the same size",
      "src/analyze/source.c", "unit analyze/source",
      "return !memcmp(hash, from->sha256, sizeof(hash));", "return true;"),
