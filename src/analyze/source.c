@@ -97,6 +97,7 @@ static void line_copy(char *to, const struct source_line *line)
 
 struct collector {
 	struct profile *p;
+	struct weight all; /* of the profile */
 	size_t budget; /* bytes of text that still fit */
 };
 
@@ -124,7 +125,32 @@ static void mark_own(const struct attribution_line *line, uint8_t *keep,
 	mark(keep, nr_lines, first, (uint64_t)line->line + SOURCE_CONTEXT_LINES);
 }
 
-/* A large library has samples in hundreds of files: of each, what a listing shows. */
+static bool is_part(const struct weight *w, const struct weight *all, uint64_t parts)
+{
+	return all->samples ? w->samples && w->samples >= all->samples / parts
+			    : w->cpu_ns && w->cpu_ns >= all->cpu_ns / parts;
+}
+
+static bool is_hot(const struct collector *c, const struct attribution_line *line)
+{
+	return is_part(&line->self, &c->all, SOURCE_SELF_PARTS) ||
+	       is_part(&line->total, &c->all, SOURCE_TOTAL_PARTS);
+}
+
+/*
+ * A program that imports a large library has samples in hundreds of its files, most of
+ * them one or two: their text would be the largest part of the profile, and listings do
+ * not show it.
+ */
+static bool has_hot_line(const struct collector *c, const struct attribution_file *file)
+{
+	for (size_t i = 0; i < file->nr_lines; i++)
+		if (is_hot(c, &file->lines[i]))
+			return true;
+	return false;
+}
+
+/* Marks what a listing shows of a library's line. */
 static void mark_library(const struct attribution_line *line, uint8_t *keep,
 			 uint32_t nr_lines)
 {
@@ -137,8 +163,8 @@ static void mark_library(const struct attribution_line *line, uint8_t *keep,
 		     (uint64_t)line->function_line + SOURCE_CALL_LINES);
 }
 
-static void mark_windows(const struct attribution_file *file, uint8_t *keep,
-			 uint32_t nr_lines)
+static void mark_windows(const struct collector *c, const struct attribution_file *file,
+			 uint8_t *keep, uint32_t nr_lines)
 {
 	for (size_t i = 0; i < file->nr_lines; i++) {
 		const struct attribution_line *line = &file->lines[i];
@@ -147,10 +173,10 @@ static void mark_windows(const struct attribution_file *file, uint8_t *keep,
 			break;
 		if (line->no_code)
 			continue;
-		if (file->is_library)
-			mark_library(line, keep, nr_lines);
-		else
+		if (!file->is_library)
 			mark_own(line, keep, nr_lines);
+		else if (is_hot(c, line))
+			mark_library(line, keep, nr_lines);
 	}
 }
 
@@ -214,8 +240,9 @@ static size_t kept_bytes(const struct profile_source *source)
 	return bytes;
 }
 
-static int keep_lines(const struct attribution_file *file, const char *text, size_t len,
-		      bool whole, struct profile_source *source)
+static int keep_lines(const struct collector *c, const struct attribution_file *file,
+		      const char *text, size_t len, bool whole,
+		      struct profile_source *source)
 {
 	_cleanup_free_ uint8_t *keep = calloc((size_t)source->nr_lines + 2, 1);
 
@@ -224,7 +251,7 @@ static int keep_lines(const struct attribution_file *file, const char *text, siz
 	if (whole)
 		memset(keep + 1, 1, source->nr_lines);
 	else
-		mark_windows(file, keep, source->nr_lines);
+		mark_windows(c, file, keep, source->nr_lines);
 	return add_runs(source, text, len, keep);
 }
 
@@ -249,7 +276,7 @@ static int add_source(struct collector *c, const struct attribution_file *file,
 			       st->st_mtim.tv_nsec,
 	};
 	bool whole = !file->is_library && len <= SOURCE_WHOLE_BYTES && len <= c->budget;
-	int r = keep_lines(file, text, len, whole, &source);
+	int r = keep_lines(c, file, text, len, whole, &source);
 
 	if (!r && (!source.nr_runs || kept_bytes(&source) > c->budget)) {
 		log_debug("%s: no room for its source, skipping", file->path);
@@ -311,7 +338,7 @@ static int add_namesakes(struct profile *p)
 int source_collect(struct profile *p, const struct attribution *a,
 		   source_open_fn open_source, void *ctx)
 {
-	struct collector c = {.p = p, .budget = SOURCE_MAX_BYTES};
+	struct collector c = {.p = p, .all = a->all, .budget = SOURCE_MAX_BYTES};
 	size_t nr_opened = 0;
 	int r = 0;
 
@@ -322,7 +349,8 @@ int source_collect(struct profile *p, const struct attribution *a,
 			_cleanup_close_ int fd = -1;
 
 			if (file->path[0] != '/' || file->is_library != library ||
-			    nr_opened == SOURCE_MAX_FILES)
+			    nr_opened == SOURCE_MAX_FILES ||
+			    (library && !has_hot_line(&c, file)))
 				continue;
 			nr_opened++;
 			fd = open_source(ctx, file->path);
@@ -408,26 +436,6 @@ static int give_lines(struct attacher *t, const struct profile_source_run *runs,
 	return 0;
 }
 
-static int attach_recorded(struct attacher *t, const struct profile_source *from,
-			   struct attribution_source *source)
-{
-	int r = give_lines(t, from->runs, from->nr_runs, source);
-
-	if (r || !source->found)
-		return r;
-	source->from = strpool_add(t->p->pool, "recorded");
-	if (from->owner && *from->owner)
-		source->note = strpool_print(t->p->pool,
-					     "this is the file of %s; others have a "
-					     "different file at this path",
-					     from->owner);
-	if (from->newer_than_binary)
-		source->note = strpool_add(t->p->pool,
-					   "modified after the program was built: lines "
-					   "may be off");
-	return 0;
-}
-
 /* Does the rule match whole components of @path? If so, *rest is what follows OLD. */
 static bool rule_matches(const struct source_path_rule *rule, const char *path,
 			 const char **rest)
@@ -493,6 +501,64 @@ static int read_source(const char *path, size_t max, char **ret, size_t *ret_len
 	_cleanup_close_ int fd = io_open_regular(path, st);
 
 	return fd < 0 ? fd : io_read_all(fd, max, ret, ret_len);
+}
+
+static bool has_whole_file(const struct profile_source *from)
+{
+	return from->nr_runs == 1 && from->runs[0].nr_lines == from->nr_lines;
+}
+
+/* Is the file on disk the recorded one? @text: of its size */
+static bool is_recorded_text(const struct profile_source *from, const char *text)
+{
+	uint8_t hash[sizeof(from->sha256)];
+
+	source_hash(text, from->size_bytes, hash);
+	return !memcmp(hash, from->sha256, sizeof(hash));
+}
+
+/* Attaches the whole file from disk if it has not changed, else what was recorded. */
+static int give_recorded(struct attacher *t, const struct profile_source *from,
+			 bool looks_on_disk, struct attribution_source *source)
+{
+	struct profile_source_run run = {.first_line = 1, .nr_lines = from->nr_lines};
+	const char *candidates[2];
+	size_t nr = 0, len;
+	struct stat st;
+
+	if (looks_on_disk && !has_whole_file(from) && from->size_bytes <= t->bytes_left)
+		nr = candidates_of(t, from->path, candidates);
+	for (size_t i = 0; i < nr; i++) {
+		_cleanup_free_ char *text = NULL;
+
+		if (read_source(candidates[i], from->size_bytes, &text, &len, &st) ||
+		    len != from->size_bytes || !is_recorded_text(from, text))
+			continue;
+		t->bytes_left -= len;
+		run.text = text;
+		return give_lines(t, &run, 1, source);
+	}
+	return give_lines(t, from->runs, from->nr_runs, source);
+}
+
+static int attach_recorded(struct attacher *t, const struct profile_source *from,
+			   bool looks_on_disk, struct attribution_source *source)
+{
+	int r = give_recorded(t, from, looks_on_disk, source);
+
+	if (r || !source->found)
+		return r;
+	source->from = strpool_add(t->p->pool, "recorded");
+	if (from->owner && *from->owner)
+		source->note = strpool_print(t->p->pool,
+					     "this is the file of %s; others have a "
+					     "different file at this path",
+					     from->owner);
+	if (from->newer_than_binary)
+		source->note = strpool_add(t->p->pool,
+					   "modified after the program was built: lines "
+					   "may be off");
+	return 0;
 }
 
 /* Is the file younger than the recording? */
@@ -675,6 +741,23 @@ static int index_sources(struct attacher *t)
 	return 0;
 }
 
+/* Will the file be shown, if its text is found? */
+static bool is_wanted(const struct attacher *t, const struct attribution *a,
+		      const struct attribution_file *file)
+{
+	double share = t->search->min_share;
+	uint64_t self = file->self.samples, total = file->total.samples;
+	uint64_t all = a->all.samples;
+
+	if (!all) {
+		self = file->self.cpu_ns;
+		total = file->total.cpu_ns;
+		all = a->all.cpu_ns;
+	}
+	return (double)self >= share * (double)all ||
+	       (double)total >= share * (double)all;
+}
+
 static int attach_all(struct attacher *t, struct attribution *a)
 {
 	int r = index_sources(t);
@@ -683,13 +766,14 @@ static int attach_all(struct attacher *t, struct attribution *a)
 		struct attribution_file *file = &a->files[i];
 		uint32_t recorded = hashmap_find(&t->sources, hash_pointer(0, file->path),
 						 NULL, NULL, NULL);
+		bool wanted = is_wanted(t, a, file);
 
 		free(take_ptr(file->source.lines));
 		file->source = (struct attribution_source){.from = "", .note = ""};
 		if (recorded != HASHMAP_NONE && t->p->extra.sources[recorded].nr_runs)
-			r = attach_recorded(t, &t->p->extra.sources[recorded],
+			r = attach_recorded(t, &t->p->extra.sources[recorded], wanted,
 					    &file->source);
-		else
+		else if (wanted)
 			r = attach_from_disk(t, file->path, &file->source);
 		if (!r && file->source.found)
 			drop_plain_lines(file);

@@ -20,6 +20,9 @@
 #define SOURCE_FUNCTION_LINES 2000 /* most lines of one function, from its start */
 #define SOURCE_LIBRARY_LINES  5 /* of a library's file: around each line with self */
 #define SOURCE_CALL_LINES     2 /* around one with a total alone */
+/* A library's lines with less than these parts of all samples have no stored text. */
+#define SOURCE_SELF_PARTS     1000
+#define SOURCE_TOTAL_PARTS    200
 #define SOURCE_MAX_FILES      4096 /* most files opened when recording */
 #define SOURCE_LINE_BYTES     500 /* longer lines end in "..." */
 
@@ -37,8 +40,9 @@ typedef int (*source_open_fn)(void *ctx, const char *path);
  * Stores the text of @a's files in p->extra.sources, the user's own first, then those of
  * libraries, each from the hottest on. Own files are stored whole if they are small, else
  * a window around every line with samples, from the start of its function if known. Of
- * files of libraries it stores smaller windows. Skips a file that cannot be opened, is not text, is too large or does not fit,
- * and names that are not absolute paths. Leaves newer_than_binary false, because only
+ * files of libraries it stores smaller windows around their hotter lines, and does not
+ * open those that are cold everywhere. Skips a file that cannot be opened, is not text,
+ * is too large or does not fit, and names that are not absolute paths. Leaves newer_than_binary false, because only
  * the caller knows the binary's age.
  *
  * Return: 0 or -ENOMEM.
@@ -66,11 +70,18 @@ struct source_search {
 	 * rule, and only if the path has no ".." after NEW.
 	 */
 	bool is_strangers;
+	/*
+	 * Files whose self and total are below this share of all samples are not searched
+	 * on disk: they will not be shown.
+	 */
+	double min_share;
 };
 
 /**
  * Attaches text to every file of @a: from the profile, else from disk (by the first
- * matching rule, then the path itself), else sets a note with the places searched.
+ * matching rule, then the path itself), else sets a note with the places searched. If
+ * the profile has parts of a file, the whole file is taken from disk if it is still the
+ * same.
  * Opens only regular files, and none in /proc and the like. Removes no_code lines whose
  * text cannot have code: blank lines, comments, lone brackets, bodies of nested
  * functions (Python). Opens files with the thread's privileges: root that reads for

@@ -1144,6 +1144,7 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *err)
 			     argv[1]);
 	ret->command = command->command;
 	ret->sampling.target.is_command = command->command == COMMAND_RUN;
+	ret->sampling.names_ahead = ret->sampling.target.is_command;
 	ret->viewing.is_report = command->command == COMMAND_REPORT;
 	if (command->command == COMMAND_HTML)
 		ret->exporting.output = DEFAULT_PAGE;

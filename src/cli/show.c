@@ -142,9 +142,12 @@ static int add_attribution(const struct viewing *v, const struct profile *p,
 			   bool is_strangers, struct attribution **ret)
 {
 	_cleanup_(attribution_freep) struct attribution *a = NULL;
+	bool is_listing = !strcmp(v->format, "text") && !v->file_filter && !v->show_asm &&
+			  !v->call_direction;
 	const struct source_search search = {.rules = v->source_paths,
 					     .nr_rules = v->nr_source_paths,
-					     .is_strangers = is_strangers};
+					     .is_strangers = is_strangers,
+					     .min_share = is_listing ? v->min_share : 0};
 	int rc = attribution_new(p, &v->attribution, &a);
 
 	if (!rc && v->limit)

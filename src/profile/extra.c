@@ -11,6 +11,7 @@
 #include "lineburn.pb-c.h"
 #include "profile/arena.h"
 #include "profile/id_table.h"
+#include "profile/order.h"
 #include "profile/profile.h"
 
 /* struct profile_cost and Lineburn__Cost; all uint64_t */
@@ -25,13 +26,16 @@
 	X(lowered_ns)               \
 	X(longest_period_ns)
 
-/* Returns an id in the file: they count from 1; 0: none. */
-static uint64_t id_of(uint32_t index)
+/* Skips code that exceeds PROFILE_MAX_CODE_BYTES. Return: 0, -EBADMSG, -ENOMEM. */
+static int keep_code(struct profile *p, const struct profile_code *code)
 {
-	return index == PROFILE_NONE ? 0 : index + UINT64_C(1);
+	int r = profile_add_code(p, code);
+
+	if (r == -EINVAL)
+		return -EBADMSG;
+	return r == -ENOSPC ? 0 : r;
 }
 
-/* Skips code that exceeds PROFILE_MAX_CODE_BYTES. Return: 0, -EBADMSG, -ENOMEM. */
 static int unpack_code(struct profile *p, const Lineburn__Code *from,
 		       const struct extra_ids *ids)
 {
@@ -41,7 +45,6 @@ static int unpack_code(struct profile *p, const Lineburn__Code *from,
 		.address = from->address,
 		.size_bytes = from->size_bytes,
 		.nr_rows = from->n_row_offset};
-	int r;
 
 	if (from->n_row_offset != from->n_row_function_id ||
 	    from->n_row_offset != from->n_row_line ||
@@ -61,21 +64,121 @@ static int unpack_code(struct profile *p, const Lineburn__Code *from,
 	code.rows = rows;
 	if (from->machine_code.len)
 		code.bytes = from->machine_code.data;
-	r = profile_add_code(p, &code);
-	if (r == -EINVAL)
+	return keep_code(p, &code);
+}
+
+/* Where the reader or the writer of the columns of Codes is. */
+struct codes_place {
+	uint64_t address; /* of the code before */
+	size_t row, byte; /* the next ones */
+	uint32_t *lines; /* the last line of each function, and of none; heap */
+};
+
+/* Returns the last line of the rows of a function; to be changed. */
+static uint32_t *last_line(const struct codes_place *at, const struct profile *p,
+			   uint32_t function)
+{
+	return &at->lines[function < p->nr_functions ? function : p->nr_functions];
+}
+
+/* Unpacks the next row. Return: is it sound? */
+static bool unpack_row(const struct profile *p, const Lineburn__Codes *from,
+		       const struct extra_ids *ids, struct codes_place *at,
+		       const struct profile_code *code, uint64_t *offset,
+		       struct profile_code_row *ret)
+{
+	uint64_t distance = from->row_distance[at->row];
+	uint32_t function = id_table_find(ids->function, from->row_function_id[at->row]);
+	uint32_t *line = last_line(at, p, function);
+	int64_t moved;
+
+	if (distance > code->size_bytes - *offset ||
+	    __builtin_add_overflow((int64_t)*line, from->row_line_distance[at->row],
+				   &moved) ||
+	    moved < 0 || moved > UINT32_MAX)
+		return false;
+	*offset += distance;
+	*line = (uint32_t)moved;
+	at->row++;
+	*ret = (struct profile_code_row){code->address + *offset, {function, *line}};
+	return true;
+}
+
+/* Unpacks code number @i. Return: 0, -EBADMSG, -ENOMEM. */
+static int unpack_columns(struct profile *p, const Lineburn__Codes *from, size_t i,
+			  const struct extra_ids *ids, struct codes_place *at)
+{
+	_cleanup_free_ struct profile_code_row *rows = NULL;
+	struct profile_code code = {
+		.mapping = id_table_find(ids->mapping, from->mapping_id[i]),
+		.address = at->address + (uint64_t)from->address_distance[i],
+		.size_bytes = from->size_bytes[i],
+		.nr_rows = from->nr_rows[i]};
+	uint64_t offset = 0;
+
+	if (code.nr_rows > from->n_row_distance - at->row)
 		return -EBADMSG;
-	return r == -ENOSPC ? 0 : r;
+	rows = calloc(code.nr_rows + 1, sizeof(*rows));
+	if (!rows)
+		return -ENOMEM;
+	for (size_t k = 0; k < code.nr_rows; k++)
+		if (!unpack_row(p, from, ids, at, &code, &offset, &rows[k]))
+			return -EBADMSG;
+	code.rows = rows;
+	at->address = code.address;
+	if (from->has_machine_code[i]) {
+		if (code.size_bytes > from->machine_code.len - at->byte)
+			return -EBADMSG;
+		code.bytes = from->machine_code.data + at->byte;
+		at->byte += code.size_bytes;
+	}
+	return keep_code(p, &code);
+}
+
+static int unpack_codes(struct profile *p, const Lineburn__Codes *from,
+			const struct extra_ids *ids)
+{
+	_cleanup_free_ uint32_t *lines = NULL;
+	struct codes_place at = {0};
+	int r = 0;
+
+	if (!from)
+		return 0;
+	if (from->n_mapping_id != from->n_address_distance ||
+	    from->n_mapping_id != from->n_size_bytes ||
+	    from->n_mapping_id != from->n_nr_rows ||
+	    from->n_mapping_id != from->n_has_machine_code ||
+	    from->n_row_distance != from->n_row_function_id ||
+	    from->n_row_distance != from->n_row_line_distance)
+		return -EBADMSG;
+	at.lines = lines = calloc(p->nr_functions + 1, sizeof(*lines));
+	if (!lines)
+		return -ENOMEM;
+	for (size_t i = 0; i < from->n_mapping_id && !r; i++)
+		r = unpack_columns(p, from, i, ids, &at);
+	return r;
 }
 
 /* Has all messages of an Extra until it is packed. */
 struct packer {
 	const struct profile *p;
+	const struct extra_file *file;
 	struct arena arena;
 	bool failed;
 	Lineburn__Extra extra;
 	Lineburn__Losses losses;
 	Lineburn__Cost cost;
+	Lineburn__Codes codes;
+	Lineburn__Misses misses;
 };
+
+/* Returns an id in the file: they count from 1; 0: none. */
+static uint64_t function_id_of(const struct packer *k, uint32_t index)
+{
+	return index == PROFILE_NONE
+		       ? 0
+		       : k->file->order->function_places[index] + UINT64_C(1);
+}
 
 static void *allocate(struct packer *k, size_t nr, size_t size)
 {
@@ -208,7 +311,7 @@ static void pack_functions(struct packer *k, const struct namesake_functions *al
 	to->function_id = nr ? allocate(k, nr, sizeof(*to->function_id)) : NULL;
 	for (size_t i = 0; to->function_id && i < nr; i++)
 		to->function_id[to->n_function_id++] =
-			(uint64_t)all->items[first + i].function + 1;
+			function_id_of(k, all->items[first + i].function);
 }
 
 static void pack_sources(struct packer *k)
@@ -246,25 +349,32 @@ static void pack_misses(struct packer *k)
 	const struct profile *p = k->p;
 	Lineburn__Extra *to = &k->extra;
 	const char *names[NR_MISSES];
-	size_t nr = 0;
+	size_t nr = 0, last = 0;
 
 	for (size_t i = 0; i < p->nr_locations; i++)
 		nr += p->locations[i].miss != MISS_NONE;
 	if (!nr)
 		return;
-	to->miss_location = allocate(k, nr, sizeof(*to->miss_location));
-	to->miss = allocate(k, nr, sizeof(*to->miss));
+	to->misses = &k->misses;
+	k->misses.location_distance =
+		allocate(k, nr, sizeof(*k->misses.location_distance));
+	k->misses.reason = allocate(k, nr, sizeof(*k->misses.reason));
 	for (size_t i = 0; i < NR_MISSES; i++)
 		names[i] = miss_name((enum miss)i);
 	to->miss_name = texts(k, names, NR_MISSES);
 	if (k->failed)
 		return;
 	to->n_miss_name = NR_MISSES;
+	k->misses.n_location_distance = k->misses.n_reason = nr;
+	nr = 0;
 	for (size_t i = 0; i < p->nr_locations; i++) {
-		if (p->locations[i].miss == MISS_NONE)
+		enum miss miss = p->locations[k->file->order->locations[i]].miss;
+
+		if (miss == MISS_NONE)
 			continue;
-		to->miss_location[to->n_miss_location++] = i + 1;
-		to->miss[to->n_miss++] = p->locations[i].miss;
+		k->misses.location_distance[nr] = i + 1 - last;
+		k->misses.reason[nr++] = miss;
+		last = i + 1;
 	}
 }
 
@@ -287,10 +397,12 @@ static void pack_statuses(struct packer *k)
 		return;
 	to->n_status_name = LB_NR_STACK_STATUS;
 	to->n_sample_status = p->nr_samples;
-	for (size_t i = 0; i < p->nr_samples; i++)
-		to->sample_status[i] = p->samples[i].status < LB_NR_STACK_STATUS
-					       ? p->samples[i].status
-					       : LB_STACK_COMPLETE;
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		uint32_t status = p->samples[k->file->order->samples[i]].status;
+
+		to->sample_status[i] = status < LB_NR_STACK_STATUS ? status
+								   : LB_STACK_COMPLETE;
+	}
 }
 
 static int by_bucket(const void *a, const void *b)
@@ -344,62 +456,109 @@ static void pack_times(struct packer *k)
 		return;
 	to->time_bucket_ns = p->times.bucket_ns;
 	for (size_t i = 0; i < p->nr_samples; i++)
-		to->n_time += pack_sample_times(p, &p->samples[i], points,
-						to->time + to->n_time);
+		to->n_time += pack_sample_times(p,
+						&p->samples[k->file->order->samples[i]],
+						points, to->time + to->n_time);
 }
 
-static void pack_code(struct packer *k, const struct profile_code *from,
-		      uint32_t first_mapping, Lineburn__Code *to)
+/* Packs the rows of a code into columns that have room for them. */
+static void pack_rows(struct packer *k, const struct profile_code *from,
+		      struct codes_place *at)
 {
-	lineburn__code__init(to);
-	to->mapping_id = mapping_id_of(first_mapping, from->mapping);
-	to->address = from->address;
-	to->size_bytes = from->size_bytes;
-	to->row_offset = allocate(k, from->nr_rows, sizeof(*to->row_offset));
-	to->row_function_id = allocate(k, from->nr_rows, sizeof(*to->row_function_id));
-	to->row_line = allocate(k, from->nr_rows, sizeof(*to->row_line));
-	if (k->failed)
-		return;
-	to->n_row_offset = to->n_row_function_id = to->n_row_line = from->nr_rows;
-	for (size_t i = 0; i < from->nr_rows; i++) {
-		to->row_offset[i] = from->rows[i].address - from->address;
-		to->row_function_id[i] = id_of(from->rows[i].at.function);
-		to->row_line[i] = from->rows[i].at.line;
+	Lineburn__Codes *to = &k->codes;
+	uint64_t address = from->address;
+
+	for (size_t i = 0; i < from->nr_rows; i++, at->row++) {
+		const struct profile_code_row *row = &from->rows[i];
+		uint32_t *line = last_line(at, k->p, row->at.function);
+
+		to->row_distance[at->row] = row->address - address;
+		to->row_function_id[at->row] = function_id_of(k, row->at.function);
+		to->row_line_distance[at->row] = (int64_t)row->at.line - *line;
+		address = row->address;
+		*line = row->at.line;
 	}
-	to->machine_code.data = from->bytes;
-	to->machine_code.len = from->bytes ? from->size_bytes : 0;
 }
 
-static void pack_codes(struct packer *k, uint32_t first_mapping)
+static void pack_code(struct packer *k, size_t i, struct codes_place *at)
+{
+	const struct profile_code *from = &k->p->extra.codes[i];
+	Lineburn__Codes *to = &k->codes;
+
+	to->mapping_id[i] = mapping_id_of(k->file->first_mapping, from->mapping);
+	to->address_distance[i] = (int64_t)(from->address - at->address);
+	at->address = from->address;
+	to->size_bytes[i] = from->size_bytes;
+	to->nr_rows[i] = (uint32_t)from->nr_rows;
+	to->has_machine_code[i] = from->bytes != NULL;
+	pack_rows(k, from, at);
+	if (from->bytes) {
+		memcpy(to->machine_code.data + at->byte, from->bytes, from->size_bytes);
+		at->byte += from->size_bytes;
+	}
+}
+
+/* Allocates columns for @nr codes with @nr_rows rows and @nr_bytes bytes. */
+static void allocate_columns(struct packer *k, size_t nr, size_t nr_rows, size_t nr_bytes)
+{
+	Lineburn__Codes *to = &k->codes;
+
+	to->n_mapping_id = to->n_address_distance = to->n_size_bytes = nr;
+	to->n_nr_rows = to->n_has_machine_code = nr;
+	to->mapping_id = allocate(k, nr, sizeof(*to->mapping_id));
+	to->address_distance = allocate(k, nr, sizeof(*to->address_distance));
+	to->size_bytes = allocate(k, nr, sizeof(*to->size_bytes));
+	to->nr_rows = allocate(k, nr, sizeof(*to->nr_rows));
+	to->has_machine_code = allocate(k, nr, sizeof(*to->has_machine_code));
+	to->n_row_distance = to->n_row_function_id = to->n_row_line_distance = nr_rows;
+	to->row_distance = allocate(k, nr_rows, sizeof(*to->row_distance));
+	to->row_function_id = allocate(k, nr_rows, sizeof(*to->row_function_id));
+	to->row_line_distance = allocate(k, nr_rows, sizeof(*to->row_line_distance));
+	to->machine_code.len = nr_bytes;
+	to->machine_code.data = allocate(k, nr_bytes, 1);
+}
+
+static void pack_codes(struct packer *k)
 {
 	const struct profile_extra *from = &k->p->extra;
-	Lineburn__Code *codes = allocate(k, from->nr_codes, sizeof(*codes));
+	_cleanup_free_ uint32_t *lines = NULL;
+	size_t nr_rows = 0, nr_bytes = 0;
+	struct codes_place at = {0};
 
-	k->extra.code = allocate(k, from->nr_codes, sizeof(*k->extra.code));
+	if (!from->nr_codes)
+		return;
+	for (size_t i = 0; i < from->nr_codes; i++) {
+		nr_rows += from->codes[i].nr_rows;
+		nr_bytes += from->codes[i].bytes ? from->codes[i].size_bytes : 0;
+	}
+	allocate_columns(k, from->nr_codes, nr_rows, nr_bytes);
+	at.lines = lines = calloc(k->p->nr_functions + 1, sizeof(*lines));
+	if (!lines)
+		k->failed = true;
 	if (k->failed)
 		return;
-	k->extra.n_code = from->nr_codes;
-	for (size_t i = 0; i < from->nr_codes; i++) {
-		pack_code(k, &from->codes[i], first_mapping, &codes[i]);
-		k->extra.code[i] = &codes[i];
-	}
+	for (size_t i = 0; i < from->nr_codes; i++)
+		pack_code(k, i, &at);
+	k->extra.codes = &k->codes;
 }
 
 int extra_pack(const struct profile *p, const struct extra_file *file, uint8_t **ret,
 	       size_t *ret_len)
 {
-	struct packer k = {.p = p, .arena = {.max = SIZE_MAX}};
+	struct packer k = {.p = p, .file = file, .arena = {.max = SIZE_MAX}};
 	uint8_t *packed = NULL;
 
 	lineburn__extra__init(&k.extra);
 	lineburn__losses__init(&k.losses);
 	lineburn__cost__init(&k.cost);
+	lineburn__codes__init(&k.codes);
+	lineburn__misses__init(&k.misses);
 	pack_recording(&k);
 	pack_sources(&k);
 	pack_misses(&k);
 	pack_statuses(&k);
 	pack_times(&k);
-	pack_codes(&k, file->first_mapping);
+	pack_codes(&k);
 	k.extra.nr_stand_ins = file->nr_stand_ins;
 	if (!k.failed)
 		packed = malloc(lineburn__extra__get_packed_size(&k.extra));
@@ -530,21 +689,36 @@ static int unpack_source(struct profile *p, const Lineburn__Source *from,
 	return r;
 }
 
+static int unpack_miss(struct profile *p, const Lineburn__Extra *from, uint64_t id,
+		       uint32_t reason, const struct extra_ids *ids)
+{
+	uint32_t location = id_table_find(ids->location, id);
+	enum miss miss;
+
+	if (location == PROFILE_NONE || reason >= from->n_miss_name)
+		return -EBADMSG;
+	miss = miss_from_name(from->miss_name[reason]);
+	p->locations[location].miss = miss == NR_MISSES ? MISS_NONE : miss;
+	return 0;
+}
+
 static int unpack_misses(struct profile *p, const Lineburn__Extra *from,
 			 const struct extra_ids *ids)
 {
-	if (from->n_miss != from->n_miss_location)
-		return -EBADMSG;
-	for (size_t i = 0; i < from->n_miss; i++) {
-		uint32_t location = id_table_find(ids->location, from->miss_location[i]);
-		enum miss miss;
+	const Lineburn__Misses *misses = from->misses;
+	uint64_t id = 0;
+	int r = 0;
 
-		if (location == PROFILE_NONE || from->miss[i] >= from->n_miss_name)
-			return -EBADMSG;
-		miss = miss_from_name(from->miss_name[from->miss[i]]);
-		p->locations[location].miss = miss == NR_MISSES ? MISS_NONE : miss;
+	if (from->n_miss != from->n_miss_location ||
+	    (misses && misses->n_location_distance != misses->n_reason))
+		return -EBADMSG;
+	for (size_t i = 0; i < from->n_miss && !r; i++)
+		r = unpack_miss(p, from, from->miss_location[i], from->miss[i], ids);
+	for (size_t i = 0; misses && i < misses->n_reason && !r; i++) {
+		id += misses->location_distance[i];
+		r = unpack_miss(p, from, id, misses->reason[i], ids);
 	}
-	return 0;
+	return r;
 }
 
 static int unpack_statuses(struct profile *p, const Lineburn__Extra *from)
@@ -666,6 +840,8 @@ static int unpack_message(struct profile *p, const Lineburn__Extra *from,
 		r = unpack_times(p, from);
 	for (size_t i = 0; !r && i < from->n_code; i++)
 		r = unpack_code(p, from->code[i], ids);
+	if (!r)
+		r = unpack_codes(p, from->codes, ids);
 	p->extra.present = !r;
 	return r;
 }

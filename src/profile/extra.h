@@ -11,15 +11,19 @@
 
 #define EXTRA_VERSION 1
 
+struct profile_order;
+
 /* How the file differs from the tables of the model. */
 struct extra_file {
 	uint32_t first_mapping; /* as in mapping_id_of() */
+	const struct profile_order *order;
 	/* number of placeholder functions, which are the last ones */
 	uint32_t nr_stand_ins;
 };
 
 /**
- * Packs p->extra, the misses of locations (id: index + 1) and the statuses of samples.
+ * Packs p->extra, the misses of locations and the statuses of samples. Ids are places in
+ * the file, + 1.
  * Return: 0 and a heap buffer, or -ENOMEM.
  */
 int extra_pack(const struct profile *p, const struct extra_file *file, uint8_t **ret,

@@ -24,6 +24,7 @@
 #include "profile/gzip.h"
 #include "profile/id_table.h"
 #include "profile/mapping_kind.h"
+#include "profile/order.h"
 #include "profile/profile.h"
 
 enum rank {
@@ -780,6 +781,7 @@ struct writer {
 	struct string_table strings;
 	struct arena arena; /* of one part */
 	uint32_t first_mapping; /* PROFILE_NONE: none */
+	struct profile_order order;
 	/* Ids of functions, by index; 0: not written. Heap. */
 	uint64_t *function_ids;
 	/*
@@ -871,6 +873,11 @@ static void fill_labels(struct writer *w, const struct profile_sample *from,
 	}
 }
 
+static uint64_t location_id_of(const struct writer *w, uint32_t index)
+{
+	return w->order.location_places[index] + UINT64_C(1);
+}
+
 static void put_sample(struct writer *w, const struct profile_sample *from)
 {
 	Perftools__Profiles__Sample to = PERFTOOLS__PROFILES__SAMPLE__INIT;
@@ -880,8 +887,8 @@ static void put_sample(struct writer *w, const struct profile_sample *from)
 		return;
 	to.n_location_id = from->nr_locations;
 	for (size_t i = 0; i < from->nr_locations; i++)
-		to.location_id[i] = w->p->sample_locations[from->first_location + i] +
-				    UINT64_C(1);
+		to.location_id[i] = location_id_of(
+			w, w->p->sample_locations[from->first_location + i]);
 	to.n_value = w->p->nr_value_types;
 	to.value = w->p->values + from->first_value;
 	fill_labels(w, from, &to);
@@ -932,7 +939,7 @@ static void put_location(struct writer *w, uint32_t index)
 	to.line = allocate(w, nr_lines, sizeof(*to.line));
 	if (!lines || !to.line)
 		return;
-	to.id = index + UINT64_C(1);
+	to.id = location_id_of(w, index);
 	to.mapping_id = mapping_id_of(w->first_mapping, from->mapping);
 	to.address = from->address;
 	to.is_folded = from->is_folded;
@@ -1042,8 +1049,8 @@ static int number_functions(struct writer *w, bool with_extra)
 		return -ENOMEM;
 	some = !with_extra && find_used(p, used);
 	for (uint32_t i = 0; i < p->nr_functions; i++)
-		if (!some || used[i])
-			w->function_ids[i] = ++last;
+		if (!some || used[w->order.functions[i]])
+			w->function_ids[w->order.functions[i]] = ++last;
 	for (size_t i = 0; i < p->nr_locations; i++)
 		if (!p->locations[i].nr_lines)
 			w->stand_in_ids[stand_in_of(p, &p->locations[i])] = 1;
@@ -1075,8 +1082,8 @@ static void put_stand_in(struct writer *w, size_t i)
 static void put_functions(struct writer *w)
 {
 	for (uint32_t i = 0; i < w->p->nr_functions; i++)
-		if (w->function_ids[i])
-			put_function(w, i);
+		if (w->function_ids[w->order.functions[i]])
+			put_function(w, w->order.functions[i]);
 	for (size_t i = 0; i <= w->p->nr_mappings; i++)
 		if (w->stand_in_ids[i])
 			put_stand_in(w, i);
@@ -1086,10 +1093,10 @@ static void put_profile(struct writer *w)
 {
 	put_value_types(w);
 	for (size_t i = 0; i < w->p->nr_samples; i++)
-		put_sample(w, &w->p->samples[i]);
+		put_sample(w, &w->p->samples[w->order.samples[i]]);
 	put_mappings(w);
 	for (uint32_t i = 0; i < w->p->nr_locations; i++)
-		put_location(w, i);
+		put_location(w, w->order.locations[i]);
 	put_functions(w);
 	put_head(w);
 	put_strings(w);
@@ -1098,6 +1105,7 @@ static void put_profile(struct writer *w)
 static void put_extra(struct writer *w)
 {
 	const struct extra_file file = {.first_mapping = w->first_mapping,
+					.order = &w->order,
 					.nr_stand_ins = w->nr_stand_ins};
 	_cleanup_free_ uint8_t *packed = NULL;
 	Part part = PERFTOOLS__PROFILES__PROFILE__INIT;
@@ -1121,16 +1129,18 @@ int pprof_write(const struct profile *p, bool with_extra, void **ret, size_t *re
 
 	if (!gzip)
 		return -ENOMEM;
-	if (number_functions(&w, with_extra))
+	if (profile_order_init(&w.order, p, w.first_mapping) ||
+	    number_functions(&w, with_extra))
 		w.failed = true;
 	else
 		put_profile(&w);
-	if (with_extra && p->extra.present)
+	if (!w.failed && with_extra && p->extra.present)
 		put_extra(&w);
 	if (!w.failed)
 		r = gzip_take(gzip, ret, ret_len);
 	gzip_writer_deinit(gzip);
 	string_table_deinit(&w.strings);
+	profile_order_deinit(&w.order);
 	arena_deinit(&w.arena);
 	free(w.function_ids);
 	free(w.stand_in_ids);

@@ -11,8 +11,8 @@
 #define PPROF_MAX_BYTES (1u << 30) /* after unpacking: stops a gzip bomb */
 
 /**
- * Writes the main program as the first mapping and strings as valid UTF-8; changes
- * nothing else. For our own recording call profile_add_summary() before.
+ * Writes the main program as the first mapping, strings as valid UTF-8, and the other
+ * tables in the order of order.h; changes nothing else. For our own recording call profile_add_summary() before.
  *
  * @with_extra  false: plain pprof, for other tools; also if extra.present is false
  * Return: 0 and a heap buffer, or -ENOMEM.

@@ -468,6 +468,8 @@ static uint32_t mapping_of_object(struct profile_builder *f, const struct object
 static uint32_t add_location(struct profile_builder *f, const struct resolved *r)
 {
 	struct profile_line lines[FRAMES_MAX_INLINE];
+	/* That of bytecode says nothing when the process has ended. */
+	uint64_t address = r->object->kind == OBJECT_INTERP ? 0 : r->address;
 	size_t nr = 0;
 
 	note_user(f, r->object, r->process);
@@ -478,8 +480,8 @@ static uint32_t add_location(struct profile_builder *f, const struct resolved *r
 			lines[nr++] = add_frame(f, r->object, frame);
 	}
 	return profile_add_location(f->profile,
-				    mapping_of_object(f, r->object, r->process),
-				    r->address, r->miss, lines, nr);
+				    mapping_of_object(f, r->object, r->process), address,
+				    r->miss, lines, nr);
 }
 
 static uint32_t location_of(struct profile_builder *f, uint32_t id)
@@ -504,9 +506,12 @@ static size_t outermost_native(const struct row_stack *stack)
 	return i ? i - 1 : 0;
 }
 
-/* Requests every address of the row, kernel first, leaf first. Return: their number. */
+/*
+ * Requests every address of the row, kernel first, leaf first; ahead: only those whose
+ * names are final. Return: their number.
+ */
 static size_t want(const struct profile_builder *f, const struct row *row,
-		   const struct row_stack *stack, uint32_t *ids)
+		   const struct row_stack *stack, bool ahead, uint32_t *ids)
 {
 	const uint64_t *user = stack->ips, *kern = stack->ips + stack->nr_user;
 	size_t first_byte = row->status == LB_STACK_AT_FUNCTION ? outermost_native(stack)
@@ -514,15 +519,17 @@ static size_t want(const struct profile_builder *f, const struct row *row,
 	size_t nr = 0;
 
 	for (size_t i = 0; i < stack->nr_kern; i++)
-		ids[nr++] = symbolizer_want_kernel(f->symbolizer, kern[i],
-						   i ? FRAME_RETURN : FRAME_LEAF,
-						   row->first_ns, row->last_ns);
+		ids[nr++] =
+			(ahead ? symbolizer_want_kernel_ahead : symbolizer_want_kernel)(
+				f->symbolizer, kern[i], i ? FRAME_RETURN : FRAME_LEAF,
+				row->first_ns, row->last_ns);
 	for (size_t i = 0; i < stack->nr_user; i++) {
 		bool is_return = i ? i != first_byte : stack->user_leaf_is_return;
 
-		ids[nr++] = symbolizer_want(f->symbolizer, row->process, user[i],
-					    is_return ? FRAME_RETURN : FRAME_LEAF,
-					    row->first_ns, row->last_ns);
+		ids[nr++] = (ahead ? symbolizer_want_ahead : symbolizer_want)(
+			f->symbolizer, row->process, user[i],
+			is_return ? FRAME_RETURN : FRAME_LEAF, row->first_ns,
+			row->last_ns);
 	}
 	return nr;
 }
@@ -739,6 +746,21 @@ void profile_builder_give(struct profile_builder *f, struct stack_table *rows)
 
 	assert(!w->step);
 	*w = (struct builder_work){.rows = stack_table_take(rows), .step = BUILDER_GROUP};
+	f->nr_ahead = 0;
+}
+
+void profile_builder_name_ahead(struct profile_builder *f, const struct stack_table *rows)
+{
+	struct builder_work *w = &f->work;
+
+	assert(!w->step);
+	*w = (struct builder_work){
+		.ahead = rows, .step = BUILDER_GROUP, .last = f->nr_ahead};
+}
+
+static const struct stack_table *rows_of(const struct builder_work *w)
+{
+	return w->ahead ? w->ahead : &w->rows;
 }
 
 /*
@@ -747,9 +769,10 @@ void profile_builder_give(struct profile_builder *f, struct stack_table *rows)
  */
 static void begin_group(struct builder_work *w)
 {
+	size_t nr = rows_of(w)->nr;
+
 	w->first = w->last;
-	w->last = w->rows.nr - w->first > ROWS_AT_ONCE ? w->first + ROWS_AT_ONCE
-						       : w->rows.nr;
+	w->last = nr - w->first > ROWS_AT_ONCE ? w->first + ROWS_AT_ONCE : nr;
 	w->next = w->first;
 	w->nr_ids = w->next_id = 0;
 	w->step = w->first < w->last ? BUILDER_WANT : BUILDER_DONE;
@@ -764,19 +787,20 @@ static size_t piece_end(const struct builder_work *w)
 static int want_piece(struct profile_builder *f, struct error *err)
 {
 	struct builder_work *w = &f->work;
+	const struct stack_table *rows = rows_of(w);
 
 	for (size_t end = piece_end(w); w->next < end; w->next++) {
-		const struct row *row = &w->rows.items[w->next];
+		const struct row *row = &rows->items[w->next];
 
 		if (vec_grow(&w->ids, &w->cap_ids, w->nr_ids + MAX_STACK, sizeof(*w->ids),
 			     0))
 			return error_set(err, -ENOMEM, "out of memory");
-		w->nr_ids += want(f, row, stack_table_stack(&w->rows, row),
+		w->nr_ids += want(f, row, stack_table_stack(rows, row), w->ahead,
 				  w->ids + w->nr_ids);
 	}
 	if (w->next < w->last)
 		return 0;
-	hot_code_want(f->symbolizer, &w->rows, w->first, w->last, w->ids);
+	hot_code_want(f->symbolizer, rows, w->first, w->last, w->ids);
 	w->step = BUILDER_RESOLVE;
 	return 0;
 }
@@ -788,7 +812,9 @@ static int resolve_piece(struct profile_builder *f, struct error *err)
 	if (rc)
 		return rc < 0 ? rc : 0;
 	f->work.next = f->work.first;
-	f->work.step = BUILDER_ADD;
+	f->work.step = f->work.ahead ? BUILDER_DONE : BUILDER_ADD;
+	if (f->work.ahead)
+		f->nr_ahead = f->work.last;
 	return 0;
 }
 

@@ -50,9 +50,13 @@ struct profile_builder {
 	uint64_t nr_unnamed_samples;
 	uint64_t nr_dropped; /* samples dropped for lack of memory */
 
+	/* Rows of the table that is still filled whose addresses were named ahead. */
+	size_t nr_ahead;
+
 	struct builder_work {
 		enum builder_step step;
 		struct stack_table rows;
+		const struct stack_table *ahead; /* borrowed; NULL: the rows are ours */
 		size_t first, last; /* [first, last): the group */
 		size_t next; /* next row of the group */
 		uint32_t *ids; /* of the group's addresses: kernel, then user; heap */
@@ -72,6 +76,14 @@ void profile_builder_begin(struct profile_builder *f, struct profile *profile,
 
 /** Takes all of @rows. Earlier rows must be done. */
 void profile_builder_give(struct profile_builder *f, struct stack_table *rows);
+
+/**
+ * Begins to name the addresses of new rows of @rows, which is still filled. Their samples
+ * are added to no profile; but when the rows are given later, most names are known.
+ * Earlier rows must be done. @rows is borrowed until all steps are done.
+ */
+void profile_builder_name_ahead(struct profile_builder *f,
+				const struct stack_table *rows);
 
 /**
  * Does one step of the work on the given rows: names their addresses and adds their

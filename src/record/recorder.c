@@ -38,6 +38,7 @@ enum pass_step {
 };
 
 enum pass_kind {
+	PASS_AHEAD, /* only names addresses of rows that are kept */
 	PASS_KEEP, /* only names rows */
 	PASS_SNAPSHOT, /* writes the window so far, which continues */
 	PASS_WINDOW, /* ends the window */
@@ -61,6 +62,7 @@ struct recorder {
 	uint64_t begin_ns; /* when sampling begins */
 	uint64_t drain_ns; /* the next drain */
 	uint64_t look_ns; /* next check of events if no wakeup comes before */
+	uint64_t ahead_ns; /* the next pass that names ahead; 0: never */
 
 	struct window window;
 	uint64_t window_end_ns; /* CLOCK_MONOTONIC; 0: never */
@@ -361,11 +363,36 @@ static bool wants_sources(const struct recorder *r)
 	return !taker || taker->wants_sources(taker->ctx);
 }
 
+/*
+ * The listing of run is to come at once after the command's end. So most addresses are
+ * named, and the decoder and the kernel's symbols are there, while the command runs.
+ * The rows stay: code of JITs gets its names at the end, when they have written all of
+ * them.
+ */
+#define AHEAD_FIRST_NS CLOCK_SECOND_NS
+#define AHEAD_PART     4 /* each wait is this part of the time so far, or longer */
+
+static void pass_begin_ahead_if_due(struct recorder *r)
+{
+	uint64_t now_ns = clock_now_ns(), wait_ns;
+
+	if (!r->ahead_ns || now_ns < r->ahead_ns)
+		return;
+	wait_ns = (now_ns - r->intake.start_ns) / AHEAD_PART;
+	r->ahead_ns = now_ns + (wait_ns > AHEAD_FIRST_NS ? wait_ns : AHEAD_FIRST_NS);
+	r->pass = (struct pass){.step = PASS_NAME, .kind = PASS_AHEAD};
+	profile_builder_name_ahead(&r->naming.builder, &r->intake.rows);
+}
+
 /* All rows are named: decides whether the profile is written. */
 static void pass_named(struct recorder *r)
 {
 	struct pass *p = &r->pass;
 
+	if (p->kind == PASS_AHEAD) {
+		p->step = PASS_NONE;
+		return;
+	}
 	if (p->kind != PASS_LAST) {
 		process_table_forget_jit(r->intake.processes, p->begin_ns);
 		/* retries registrations that were refused before */
@@ -399,6 +426,7 @@ static int pass_end(struct recorder *r, struct error *err)
 	p->step = PASS_NONE;
 	r->intake.rows.max_bytes = 0;
 	switch (p->kind) {
+	case PASS_AHEAD:
 	case PASS_KEEP:
 		break;
 	case PASS_LAST:
@@ -569,6 +597,8 @@ static int start(struct recorder *r, struct error *err)
 	if (r->config->window_s > 0)
 		r->window_end_ns = in->start_ns + (uint64_t)(r->config->window_s * 1e9);
 	r->drain_ns = in->start_ns + drain_interval_ns(r);
+	if (r->config->names_ahead)
+		r->ahead_ns = in->start_ns + AHEAD_FIRST_NS;
 	after_look(r);
 	return tell_ready(r, err);
 }
@@ -580,6 +610,8 @@ static int drain(struct recorder *r, struct error *err)
 	after_look(r);
 	if (!rc && r->intake.sampling && !is_in_pass(r))
 		pass_begin_if_due(r);
+	if (!rc && r->intake.sampling && !is_in_pass(r))
+		pass_begin_ahead_if_due(r);
 	return rc;
 }
 

@@ -55,6 +55,7 @@ struct sampling {
 	const char *output;
 	bool output_given;
 	bool keep_tid;
+	bool names_ahead; /* names addresses while it samples: then the end is quick */
 	bool no_kernel_stack;
 	enum jit_probing probing;
 	uint32_t max_frames; /* of a user stack */

@@ -2,23 +2,44 @@
 /* Names kernel addresses: functions from kallsyms, one object per module. */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/match.h"
 #include "base/vec.h"
 #include "symbolize/symbolizer_internal.h"
 
-/* Loads them once, and again after generated code was listed without names. */
+/* Returns a hash of the names of the modules that are loaded. */
+static uint64_t hash_modules(const char *path)
+{
+	_cleanup_fclose_ FILE *f = fopen(path, "re");
+	_cleanup_free_ char *line = NULL;
+	uint64_t hash = 0;
+	size_t cap = 0;
+
+	while (f && getline(&line, &cap, f) > 0)
+		hash = hash_bytes(hash, line, strcspn(line, " "));
+	return hash;
+}
+
+/*
+ * Loads them once, and again after generated code was listed without names, or if the
+ * modules are others.
+ */
 static void load_kallsyms(struct symbolizer *s)
 {
 	uint64_t nr_lists = s->config.kernel_code ? s->config.kernel_code->nr_lists : 0;
+	uint64_t modules = hash_modules(s->config.modules_path);
 	struct kallsyms *loaded;
 	int err;
 
-	if (s->kallsyms_tried && s->kallsyms_lists == nr_lists)
+	if (s->kallsyms_tried && s->kallsyms_lists == nr_lists &&
+	    s->kallsyms_modules == modules)
 		return;
 	s->kallsyms_tried = true;
 	s->kallsyms_lists = nr_lists;
+	s->kallsyms_modules = modules;
 	err = kallsyms_load(s->config.kallsyms_path, s->config.modules_path, s->pool,
 			    &loaded);
 	if (err) {

@@ -20,6 +20,7 @@
 #include "base/vec.h"
 #include "lineburn.h"
 #include "process/file.h"
+#include "process/interp_code.h"
 #include "runtime/runtime.h"
 #include "symbolize/symbolizer_internal.h"
 
@@ -344,6 +345,44 @@ uint32_t symbolizer_want_kernel(struct symbolizer *s, uint64_t ip, enum frame_ki
 	return want(s,
 		    source_of(s, SOURCE_KERNEL, NULL, OBJECT_KERNEL, "[kernel.kallsyms]"),
 		    &entry);
+}
+
+static bool is_known_frame(const struct process *proc, uint64_t frame)
+{
+	return runtime_of_frame(frame) &&
+	       interp_codes_find(&proc->interp_codes, LB_FRAME_ID(frame));
+}
+
+uint32_t symbolizer_want_ahead(struct symbolizer *s, const struct process *proc,
+			       uint64_t ip, enum frame_kind kind, uint64_t first_ns,
+			       uint64_t last_ns)
+{
+	const struct mapping *m = NULL;
+	bool is_final;
+
+	if (!proc)
+		return TABLE_OVER_LIMIT;
+	if (ip & LB_FRAME_TAG)
+		is_final = is_known_frame(proc, ip);
+	else
+		is_final = maps_find(&proc->maps, lookup_ip(ip, kind), first_ns, last_ns,
+				     &m) == MAPS_FOUND &&
+			   m->kind == MAPPING_FILE && m->file && m->file->fd >= 0;
+	return is_final ? symbolizer_want(s, proc, ip, kind, first_ns, last_ns)
+			: TABLE_OVER_LIMIT;
+}
+
+uint32_t symbolizer_want_kernel_ahead(struct symbolizer *s, uint64_t ip,
+				      enum frame_kind kind, uint64_t first_ns,
+				      uint64_t last_ns)
+{
+	const struct kernel_code *code = s->config.kernel_code;
+	const struct kernel_function *function;
+
+	if (code && kernel_code_find(code, lookup_ip(ip, kind), first_ns, last_ns,
+				     &function) != KERNEL_CODE_NONE)
+		return TABLE_OVER_LIMIT;
+	return symbolizer_want_kernel(s, ip, kind, first_ns, last_ns);
 }
 
 void symbolizer_want_code(struct symbolizer *s, uint32_t id)

@@ -52,6 +52,19 @@ uint32_t symbolizer_want_kernel(struct symbolizer *s, uint64_t ip, enum frame_ki
 				uint64_t first_ns, uint64_t last_ns);
 
 /**
+ * Same, but only if the name is already final: code of files that are open, code objects
+ * of an interpreter that are known, the kernel's own functions. A JIT may describe its
+ * code later, even at its exit. Return: an id, or that of no address, whose code may be
+ * requested in vain.
+ */
+uint32_t symbolizer_want_ahead(struct symbolizer *s, const struct process *proc,
+			       uint64_t ip, enum frame_kind kind, uint64_t first_ns,
+			       uint64_t last_ns);
+uint32_t symbolizer_want_kernel_ahead(struct symbolizer *s, uint64_t ip,
+				      enum frame_kind kind, uint64_t first_ns,
+				      uint64_t last_ns);
+
+/**
  * Resolves all addresses recorded since the last call, and waits. Return: 0 or -ENOMEM.
  */
 int symbolizer_resolve(struct symbolizer *s, struct error *err);

@@ -63,7 +63,8 @@ struct symbolizer {
 
 	struct kallsyms *kallsyms; /* NULL: not loaded yet, or hidden */
 	bool kallsyms_tried;
-	uint64_t kallsyms_lists; /* kernel_code.nr_lists when they were loaded */
+	/* When they were loaded: kernel_code.nr_lists, and the modules as a hash. */
+	uint64_t kallsyms_lists, kallsyms_modules;
 	struct object **modules; /* objects of the kernel, [0] is vmlinux */
 	size_t nr_modules, cap_modules;
 

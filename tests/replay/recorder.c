@@ -1097,6 +1097,66 @@ static void a_storm_does_not_hold_up_naming(void **state)
 	check_sums();
 }
 
+/* Puts off the decoder's answers, so that the end shows how many are left for it. */
+static void slow_down(void *ctx)
+{
+	fake.name_ms = *(const uint32_t *)ctx;
+}
+
+/* After the end of a command only what ran last is named: most names are known. */
+static void run_names_ahead(void **state)
+{
+	static const uint32_t slow_ms = 1000;
+
+	(void)state;
+	run_pythons(2501);
+	fake.name_ms = 10;
+	fake_call(2499, slow_down, (void *)&slow_ms);
+	fake_signal(2500, SIGINT);
+	record((struct sampling){.names_ahead = true});
+	/* At 1 and at 2 s; the instruction of the third second is new at the end. */
+	assert_int_equal(fake.nr_requests, 3 * NR_PYTHONS);
+	assert_int_equal(fake.nr_flips, 24 + 2);
+	assert_int_equal(longest_gap_ms(), 100);
+	assert_int_equal(files.nr, 1);
+	assert_int_equal(losses(0)->counted, 2491);
+	check_sums();
+}
+
+/* Nothing is left to the decoder if the last second has nothing new. */
+static void run_ends_without_the_decoder(void **state)
+{
+	const struct fake_image python = {FAKE_FIRST_PID, 1, 0};
+
+	(void)state;
+	begin_program(&python, "/bin/python");
+	fake_python_code(2, &python, 1);
+	for (uint32_t at_ms = 3; at_ms <= 3000; at_ms++)
+		fake_sample(at_ms, &python, LB_FRAME_OF(RUNTIME_PYTHON, 1, 0), 1);
+	fake.name_ms = 300;
+	fake_signal(3000, SIGINT);
+	record((struct sampling){.names_ahead = true});
+	assert_int_equal(fake.nr_requests, 1);
+	assert_int_equal(fake.last_request_ms, 1300);
+	assert_int_equal(fake.writes_ms[0], 3000);
+	assert_int_equal(losses(0)->counted, 2998);
+	check_sums();
+}
+
+/* The command ends while the decoder is busy for the names ahead: they are waited for. */
+static void run_ends_while_it_names_ahead(void **state)
+{
+	(void)state;
+	run_pythons(1101);
+	fake.name_ms = 30;
+	fake_signal(1100, SIGINT);
+	record((struct sampling){.names_ahead = true});
+	assert_int_equal(files.nr, 1);
+	assert_int_equal(losses(0)->counted, 1091);
+	assert_int_equal(fake.flips_ms[fake.nr_flips - 1], 1100);
+	check_sums();
+}
+
 /* A signal ends the sampling at once. Naming goes on after it without drains. */
 static void naming_does_not_hold_up_the_end(void **state)
 {
@@ -1215,6 +1275,9 @@ int main(void)
 		REPLAY(a_slow_decoder_does_not_hold_up_the_end),
 		REPLAY(a_storm_does_not_hold_up_naming),
 		REPLAY(naming_does_not_hold_up_the_end),
+		REPLAY(run_names_ahead),
+		REPLAY(run_ends_without_the_decoder),
+		REPLAY(run_ends_while_it_names_ahead),
 		REPLAY(a_slot_that_is_half_full_is_drained),
 		REPLAY(a_storm_is_answered_together),
 		REPLAY(the_budget_is_kept),

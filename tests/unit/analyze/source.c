@@ -177,6 +177,7 @@ static void windows_of_a_large_file_are_kept(void **state)
 	collect();
 	assert_int_equal(p->extra.sources[0].nr_lines, 20000);
 	assert_int_equal(p->extra.sources[0].nr_runs, 4);
+	assert_int_equal(unlink(path), 0);
 	attach_after_round_trip();
 	source = &a->files[0].source;
 	assert_int_equal(source->nr_lines, 20000);
@@ -192,19 +193,27 @@ static void windows_of_a_large_file_are_kept(void **state)
 	assert_string_equal(source->lines[19999], "line 20000");
 }
 
+static const char *write_library(const char *name, unsigned int nr)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/site-packages", dir);
+	if (access(path, F_OK))
+		assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof(path), "site-packages/%s", name);
+	return write_lines(path, nr);
+}
+
 /* Of a library's file a profile has what a listing shows, even if the file is small. */
 static void windows_of_a_library_are_small(void **state)
 {
 	const struct attribution_source *source;
-	char folder[128];
-	const char *path;
+	const char *path = write_library("x.py", 300);
 
 	(void)state;
-	snprintf(folder, sizeof(folder), "%s/site-packages", dir);
-	assert_int_equal(mkdir(folder, 0700), 0);
-	path = write_lines("site-packages/x.py", 300);
 	hit(path, 100, 50, 1);
 	assert_int_equal(collect(), 1);
+	assert_int_equal(unlink(path), 0);
 	attach_after_round_trip();
 	source = &a->files[0].source;
 	assert_int_equal(source->nr_lines, 105);
@@ -215,6 +224,108 @@ static void windows_of_a_library_are_small(void **state)
 	assert_null(source->lines[93]);
 	assert_string_equal(source->lines[94], "line 95");
 	assert_string_equal(source->lines[104], "line 105");
+}
+
+/* Samples of line 1 of one's own file, and beneath it of lines of a library. */
+static void call_library(const char *own, const char *library, unsigned int line,
+			 int64_t count)
+{
+	uint32_t f = profile_add_function(
+		p, &(struct profile_function){.name = "main", .filename = own});
+	uint32_t g = profile_add_function(
+		p, &(struct profile_function){.name = "g", .filename = library});
+	struct profile_line leaf = {g, line}, caller = {f, 1};
+	uint32_t locations[2] = {
+		profile_add_location(p, PROFILE_NONE, line, MISS_NONE, &leaf, 1),
+		profile_add_location(p, PROFILE_NONE, 9999, MISS_NONE, &caller, 1),
+	};
+
+	profile_add_sample(p, locations, 2, NULL, 0, 0, (int64_t[]){count, count});
+}
+
+/* Their text would be most of the profile of a program that imports a library. */
+static void cold_lines_of_a_library_are_left_out(void **state)
+{
+	const char *path = strpool_add(pool, write_library("hot.py", 300));
+	const char *cold = strpool_add(pool, write_library("cold.py", 300));
+	const char *own = strpool_add(pool, write_lines("own.py", 300));
+	const struct attribution_source *source;
+
+	(void)state;
+	hit(own, 2, 0, 9989);
+	call_library(own, path, 100, 10);
+	hit(path, 200, 0, 9);
+	hit(cold, 100, 0, 9);
+	hit(own, 250, 0, 1);
+	assert_int_equal(collect(), 2); /* not cold.py */
+	assert_int_equal(p->extra.nr_sources, 2);
+	assert_string_equal(p->extra.sources[1].path, path);
+	assert_int_equal(p->extra.sources[1].nr_runs, 1);
+	assert_int_equal(p->extra.sources[1].runs[0].first_line, 95);
+	assert_int_equal(unlink(path), 0);
+	attach_after_round_trip();
+	source = &a->files[0].source;
+	assert_int_equal(source->nr_lines, 300); /* one's own file is whole */
+	source = &a->files[1].source;
+	assert_string_equal(source->from, "recorded");
+	assert_string_equal(source->lines[99], "line 100");
+	assert_int_equal(source->nr_lines, 105);
+	/* The cold file is still on disk. */
+	assert_string_equal(a->files[2].source.from, cold);
+	assert_string_equal(a->files[2].source.lines[99], "line 100");
+}
+
+/* The disk completes what was recorded, but only with the same text. */
+static void a_part_is_completed_from_the_same_file(void **state)
+{
+	const char *path = strpool_add(pool, write_library("x.py", 300));
+
+	(void)state;
+	hit(path, 100, 0, 1);
+	collect();
+	attach_after_round_trip();
+	assert_string_equal(a->files[0].source.from, "recorded");
+	assert_string_equal(a->files[0].source.note, "");
+	assert_int_equal(a->files[0].source.nr_lines, 300);
+	assert_string_equal(a->files[0].source.lines[0], "line 1");
+	write_library("x.py", 301);
+	attach(NULL, 0);
+	assert_int_equal(a->files[0].source.nr_lines, 105);
+	assert_null(a->files[0].source.lines[0]);
+	assert_string_equal(a->files[0].source.lines[99], "line 100");
+	/* Same size, other text. */
+	write_library("x.py", 300);
+	p->extra.sources[0].sha256[0] ^= 1;
+	attach(NULL, 0);
+	assert_int_equal(a->files[0].source.nr_lines, 105);
+	p->extra.sources[0].sha256[0] ^= 1;
+	/* A stranger's profile opens nothing. */
+	attribution_free(a);
+	assert_int_equal(attribution_new(p, &(struct attribution_options){0}, &a), 0);
+	assert_int_equal(
+		source_attach(a, p, &(struct source_search){.is_strangers = true}), 0);
+	assert_int_equal(a->files[0].source.nr_lines, 105);
+}
+
+static void files_that_are_not_shown_are_not_opened(void **state)
+{
+	const char *hot = strpool_add(pool, write_lines("hot.c", 3));
+	const char *cold = strpool_add(pool, write_lines("cold.c", 3));
+
+	(void)state;
+	hit(hot, 1, 0, 995);
+	hit(cold, 1, 0, 5);
+	for (int i = 0; i < 2; i++) {
+		const struct source_search search = {.min_share = i ? 0.005 : 0.006};
+
+		attribution_free(a);
+		assert_int_equal(attribution_new(p, &(struct attribution_options){0}, &a),
+				 0);
+		assert_int_equal(source_attach(a, p, &search), 0);
+		assert_true(a->files[0].source.found);
+		assert_int_equal(a->files[1].source.found, i);
+		assert_string_equal(a->files[1].source.note, "");
+	}
 }
 
 /* An empty line at the end of a run is not taken as missing. */
@@ -229,6 +340,7 @@ static void empty_lines_at_the_edge_stay(void **state)
 	free(text);
 	hit(path, 100, 0, 1);
 	collect();
+	assert_int_equal(unlink(path), 0);
 	attach_after_round_trip();
 	assert_int_equal(a->files[0].source.nr_lines, 120);
 	assert_null(a->files[0].source.lines[78]);
@@ -546,6 +658,9 @@ int main(void)
 		TEST(the_hash_is_sha256),
 		TEST(windows_of_a_large_file_are_kept),
 		TEST(windows_of_a_library_are_small),
+		TEST(cold_lines_of_a_library_are_left_out),
+		TEST(a_part_is_completed_from_the_same_file),
+		TEST(files_that_are_not_shown_are_not_opened),
 		TEST(empty_lines_at_the_edge_stay),
 		TEST(long_lines_are_cut_between_characters),
 		TEST(what_is_no_text_is_left_out),

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Checks that two profiles are equal, including Extra. Only the order of mappings may
- * differ: the writer puts the main program first.
+ * Checks that a profile was written and read as it was, including Extra: mappings with the
+ * main program first, the other tables in the order of order.h.
  */
 #ifndef LB_TESTS_PROFILE_COMPARE_H
 #define LB_TESTS_PROFILE_COMPARE_H
 
 #include "fixture.h"
+
+#include "profile/order.h"
 
 static inline void assert_mappings_equal(const struct profile_mapping *a,
 					 const struct profile_mapping *b)
@@ -22,14 +24,20 @@ static inline void assert_mappings_equal(const struct profile_mapping *a,
 	assert_int_equal(a->has_inline_frames, b->has_inline_frames);
 }
 
+static inline uint32_t place_of(const uint32_t *places, uint32_t index)
+{
+	return index == PROFILE_NONE ? PROFILE_NONE : places[index];
+}
+
 static inline void assert_locations_equal(const struct profile *a,
-					  const struct profile *b)
+					  const struct profile *b,
+					  const struct profile_order *order)
 {
 	assert_int_equal(a->nr_locations, b->nr_locations);
 	assert_int_equal(a->nr_lines, b->nr_lines);
 	assert_int_equal(a->nr_mappings, b->nr_mappings);
 	for (size_t i = 0; i < a->nr_locations; i++) {
-		const struct profile_location *x = &a->locations[i],
+		const struct profile_location *x = &a->locations[order->locations[i]],
 					      *y = &b->locations[i];
 
 		assert_int_equal(x->mapping == PROFILE_NONE, y->mapping == PROFILE_NONE);
@@ -41,7 +49,8 @@ static inline void assert_locations_equal(const struct profile *a,
 		assert_int_equal(x->is_folded, y->is_folded);
 		assert_int_equal(x->nr_lines, y->nr_lines);
 		for (uint32_t k = 0; k < x->nr_lines; k++) {
-			assert_int_equal(a->lines[x->first_line + k].function,
+			assert_int_equal(place_of(order->function_places,
+						  a->lines[x->first_line + k].function),
 					 b->lines[y->first_line + k].function);
 			assert_int_equal(a->lines[x->first_line + k].line,
 					 b->lines[y->first_line + k].line);
@@ -50,15 +59,18 @@ static inline void assert_locations_equal(const struct profile *a,
 }
 
 static inline void assert_functions_equal(const struct profile *a,
-					  const struct profile *b)
+					  const struct profile *b,
+					  const struct profile_order *order)
 {
 	assert_int_equal(a->nr_functions, b->nr_functions);
 	for (size_t i = 0; i < a->nr_functions; i++) {
-		assert_string_equal(a->functions[i].name, b->functions[i].name);
-		assert_string_equal(a->functions[i].system_name,
-				    b->functions[i].system_name);
-		assert_string_equal(a->functions[i].filename, b->functions[i].filename);
-		assert_int_equal(a->functions[i].start_line, b->functions[i].start_line);
+		const struct profile_function *x = &a->functions[order->functions[i]],
+					      *y = &b->functions[i];
+
+		assert_string_equal(x->name, y->name);
+		assert_string_equal(x->system_name, y->system_name);
+		assert_string_equal(x->filename, y->filename);
+		assert_int_equal(x->start_line, y->start_line);
 	}
 }
 
@@ -74,28 +86,34 @@ static inline uint64_t count_at(const struct profile *p, const struct profile_sa
 	return count;
 }
 
-static inline void assert_times_equal(const struct profile *a, const struct profile *b)
+static inline void assert_times_equal(const struct profile *a, const struct profile *b,
+				      const struct profile_order *order)
 {
 	assert_int_equal(a->times.bucket_ns, b->times.bucket_ns);
 	for (size_t i = 0; i < a->nr_samples; i++)
 		for (uint32_t offset = 0; offset < 100; offset++)
-			assert_int_equal(count_at(a, &a->samples[i], offset),
-					 count_at(b, &b->samples[i], offset));
+			assert_int_equal(
+				count_at(a, &a->samples[order->samples[i]], offset),
+				count_at(b, &b->samples[i], offset));
 }
 
-static inline void assert_samples_equal(const struct profile *a, const struct profile *b)
+static inline void assert_samples_equal(const struct profile *a, const struct profile *b,
+					const struct profile_order *order)
 {
 	assert_int_equal(a->nr_samples, b->nr_samples);
 	assert_int_equal(a->nr_value_types, b->nr_value_types);
 	for (size_t i = 0; i < a->nr_samples; i++) {
-		const struct profile_sample *x = &a->samples[i], *y = &b->samples[i];
+		const struct profile_sample *x = &a->samples[order->samples[i]],
+					    *y = &b->samples[i];
 
 		assert_int_equal(x->status, y->status);
 		assert_int_equal(x->nr_locations, y->nr_locations);
 		assert_int_equal(x->nr_labels, y->nr_labels);
 		for (uint32_t k = 0; k < x->nr_locations; k++)
-			assert_int_equal(a->sample_locations[x->first_location + k],
-					 b->sample_locations[y->first_location + k]);
+			assert_int_equal(
+				place_of(order->location_places,
+					 a->sample_locations[x->first_location + k]),
+				b->sample_locations[y->first_location + k]);
 		for (uint32_t k = 0; k < x->nr_labels; k++) {
 			const struct profile_label *m = &a->labels[x->first_label + k];
 			const struct profile_label *n = &b->labels[y->first_label + k];
@@ -109,7 +127,7 @@ static inline void assert_samples_equal(const struct profile *a, const struct pr
 			assert_int_equal(a->values[x->first_value + k],
 					 b->values[y->first_value + k]);
 	}
-	assert_times_equal(a, b);
+	assert_times_equal(a, b, order);
 }
 
 static inline void assert_heads_equal(const struct profile *a, const struct profile *b)
@@ -151,7 +169,8 @@ static inline void assert_sources_equal(const struct profile_source *a,
 	}
 }
 
-static inline void assert_codes_equal(const struct profile *a, const struct profile *b)
+static inline void assert_codes_equal(const struct profile *a, const struct profile *b,
+				      const struct profile_order *order)
 {
 	assert_int_equal(a->extra.nr_codes, b->extra.nr_codes);
 	assert_int_equal(a->extra.codes_bytes, b->extra.codes_bytes);
@@ -168,7 +187,9 @@ static inline void assert_codes_equal(const struct profile *a, const struct prof
 		assert_int_equal(x->nr_rows, y->nr_rows);
 		for (size_t k = 0; k < x->nr_rows; k++) {
 			assert_int_equal(x->rows[k].address, y->rows[k].address);
-			assert_int_equal(x->rows[k].at.function, y->rows[k].at.function);
+			assert_int_equal(
+				place_of(order->function_places, x->rows[k].at.function),
+				y->rows[k].at.function);
 			assert_int_equal(x->rows[k].at.line, y->rows[k].at.line);
 		}
 		assert_int_equal(!x->bytes, !y->bytes);
@@ -202,14 +223,23 @@ static inline void assert_extras_equal(const struct profile_extra *a,
 		assert_sources_equal(&a->sources[i], &b->sources[i]);
 }
 
+/* @b: @a, written and read */
 static inline void assert_profiles_equal(const struct profile *a, const struct profile *b)
 {
+	struct profile_order order;
+	uint32_t first = PROFILE_NONE;
+
+	for (uint32_t i = 0; i < a->nr_mappings && first == PROFILE_NONE; i++)
+		if (!strcmp(a->mappings[i].filename, b->mappings[0].filename))
+			first = i;
+	assert_int_equal(profile_order_init(&order, a, first), 0);
 	assert_heads_equal(a, b);
-	assert_functions_equal(a, b);
-	assert_locations_equal(a, b);
-	assert_samples_equal(a, b);
+	assert_functions_equal(a, b, &order);
+	assert_locations_equal(a, b, &order);
+	assert_samples_equal(a, b, &order);
 	assert_extras_equal(&a->extra, &b->extra);
-	assert_codes_equal(a, b);
+	assert_codes_equal(a, b, &order);
+	profile_order_deinit(&order);
 }
 
 #endif

@@ -199,9 +199,19 @@ static void what_is_written_is_read(void **state)
 	profile_free(p);
 }
 
-static const char *name_of(const struct profile *p, size_t location)
+static const struct profile_location *location_at(const struct profile *p,
+						  uint64_t address)
 {
-	const struct profile_location *l = &p->locations[location];
+	for (size_t i = 0; i < p->nr_locations; i++)
+		if (p->locations[i].address == address)
+			return &p->locations[i];
+	fail_msg("no location at %llx", (unsigned long long)address);
+	return NULL;
+}
+
+static const char *name_at(const struct profile *p, uint64_t address)
+{
+	const struct profile_location *l = location_at(p, address);
 
 	assert_int_equal(l->nr_lines, 1);
 	assert_int_equal(p->lines[l->first_line].line, 0);
@@ -216,15 +226,15 @@ static void extra_may_stay_out(void **state)
 	(void)state;
 	assert_false(back->extra.present);
 	assert_null(back->extra.command);
-	assert_int_equal(back->locations[2].miss, MISS_NONE);
+	assert_int_equal(location_at(back, 0x77)->miss, MISS_NONE);
 	assert_int_equal(back->nr_samples, p->nr_samples);
 	/* Functions that only Extra refers to are left out, too. */
 	assert_int_equal(back->nr_functions, p->nr_functions - 1 + 2);
 	for (size_t i = 0; i < back->nr_functions; i++)
 		assert_string_not_equal(back->functions[i].name, "only_in_code");
 	/* Code without a function gets one named after its object. */
-	assert_string_equal(name_of(back, 2), "[libc.so.6]");
-	assert_string_equal(name_of(back, 5), "[unknown]");
+	assert_string_equal(name_at(back, 0x77), "[libc.so.6]");
+	assert_string_equal(name_at(back, 0x1), "[unknown]");
 	profile_free(back);
 	profile_free(p);
 }
@@ -633,6 +643,122 @@ static void lies_about_code_are_refused(void **state)
 #undef TRY
 }
 
+/* Reads a foreign profile whose Extra has @codes. Return: as pprof_read(). */
+static int read_codes(const Lineburn__Codes *codes, struct profile **ret)
+{
+	Lineburn__Extra extra = LINEBURN__EXTRA__INIT;
+	struct foreign f;
+	uint8_t packed[256];
+
+	extra.version = 1;
+	extra.codes = (Lineburn__Codes *)codes;
+	foreign_init(&f);
+	f.profile.lineburn_extra.len = lineburn__extra__pack(&extra, packed);
+	f.profile.lineburn_extra.data = packed;
+	return foreign_read(&f, ret, NULL);
+}
+
+static void lies_in_columns_are_refused(void **state)
+{
+	uint64_t mappings[2], sizes[2], distances[3], functions[3];
+	int64_t addresses[2], lines[3];
+	uint32_t nr_rows[2];
+	protobuf_c_boolean has[2];
+	uint8_t bytes[8] = {0};
+	Lineburn__Codes c;
+	struct profile *p;
+
+	(void)state;
+	/* Two codes, of two rows and one; the second has its machine code. */
+#define TRY(...)                                                                     \
+	(lineburn__codes__init(&c), p = NULL, mappings[0] = mappings[1] = 4711,      \
+	 addresses[0] = 0x1000, addresses[1] = -16, sizes[0] = sizes[1] = 8,         \
+	 nr_rows[0] = 2, nr_rows[1] = 1, has[0] = 0, has[1] = 1, distances[0] = 0,   \
+	 distances[1] = 4, distances[2] = 0, functions[0] = 500000000000,            \
+	 functions[1] = 0, functions[2] = 500000000000, lines[0] = 12, lines[1] = 0, \
+	 lines[2] = -2, c.mapping_id = mappings, c.address_distance = addresses,     \
+	 c.size_bytes = sizes, c.nr_rows = nr_rows, c.has_machine_code = has,        \
+	 c.row_distance = distances, c.row_function_id = functions,                  \
+	 c.row_line_distance = lines, c.n_mapping_id = c.n_address_distance = 2,     \
+	 c.n_size_bytes = c.n_nr_rows = c.n_has_machine_code = 2,                    \
+	 c.n_row_distance = c.n_row_function_id = c.n_row_line_distance = 3,         \
+	 c.machine_code.data = bytes, c.machine_code.len = 8, __VA_ARGS__,           \
+	 read_codes(&c, &p))
+	assert_int_equal(TRY((void)0), 0);
+	assert_int_equal(p->extra.nr_codes, 2);
+	assert_int_equal(p->extra.codes[0].address, 0x1000);
+	assert_int_equal(p->extra.codes[1].address, 0xff0);
+	assert_int_equal(p->extra.codes[0].rows[1].address, 0x1004);
+	assert_int_equal(p->extra.codes[0].rows[1].at.function, PROFILE_NONE);
+	assert_int_equal(p->extra.codes[0].rows[0].at.line, 12);
+	assert_int_equal(p->extra.codes[0].rows[1].at.line, 0);
+	assert_int_equal(p->extra.codes[1].rows[0].at.line, 10);
+	assert_null(p->extra.codes[0].bytes);
+	assert_non_null(p->extra.codes[1].bytes);
+	profile_free(p);
+#define REFUSED(...) assert_int_equal(TRY(__VA_ARGS__), -EBADMSG)
+	REFUSED(c.n_mapping_id = 1);
+	REFUSED(c.n_address_distance = 1);
+	REFUSED(c.n_size_bytes = 1);
+	REFUSED(c.n_nr_rows = 1);
+	REFUSED(c.n_has_machine_code = 1);
+	REFUSED(c.n_row_distance = 2);
+	REFUSED(c.n_row_function_id = 2);
+	REFUSED(c.n_row_line_distance = 2);
+	REFUSED(nr_rows[1] = 2);
+	REFUSED(nr_rows[0] = UINT32_MAX);
+	REFUSED(nr_rows[1] = 0);
+	REFUSED(distances[0] = 9);
+	REFUSED(distances[1] = 9);
+	REFUSED(distances[1] = UINT64_MAX);
+	REFUSED(lines[2] = -13);
+	REFUSED(lines[0] = INT64_C(1) << 32);
+	REFUSED(lines[2] = INT64_MAX);
+	REFUSED(lines[2] = INT64_MIN);
+	REFUSED(c.machine_code.len = 7);
+	REFUSED(sizes[1] = UINT64_MAX);
+	REFUSED(sizes[0] = 0);
+#undef REFUSED
+#undef TRY
+}
+
+static void lies_in_misses_are_refused(void **state)
+{
+	Lineburn__Extra extra = LINEBURN__EXTRA__INIT;
+	Lineburn__Misses misses = LINEBURN__MISSES__INIT;
+	uint64_t distances[] = {3, UINT64_MAX - 3}; /* the ids 3 and UINT64_MAX */
+	uint32_t reasons[] = {1, 0};
+	char *names[] = {"no-dwz", "no-debug-info"};
+	uint8_t packed[256];
+	struct profile *p = NULL;
+	struct foreign f;
+
+	(void)state;
+	extra.version = 1;
+	extra.miss_name = names;
+	extra.n_miss_name = 2;
+	extra.misses = &misses;
+	misses.location_distance = distances;
+	misses.reason = reasons;
+#define READ(nr_distances, nr_reasons)                                                \
+	(misses.n_location_distance = (nr_distances), misses.n_reason = (nr_reasons), \
+	 foreign_init(&f),                                                            \
+	 f.profile.lineburn_extra.len = lineburn__extra__pack(&extra, packed),        \
+	 f.profile.lineburn_extra.data = packed, foreign_read(&f, &p, NULL))
+	assert_int_equal(READ(2, 2), 0);
+	assert_int_equal(p->locations[1].miss, MISS_NO_DEBUG_INFO);
+	assert_int_equal(p->locations[0].miss, MISS_NO_DWZ);
+	profile_free(p);
+	assert_int_equal(READ(1, 2), -EBADMSG);
+	assert_int_equal(READ(2, 1), -EBADMSG);
+	reasons[1] = 2;
+	assert_int_equal(READ(2, 2), -EBADMSG);
+	reasons[1] = 0;
+	distances[0] = 4;
+	assert_int_equal(READ(1, 1), -EBADMSG);
+#undef READ
+}
+
 /* Reads a profile of one sample with these times. */
 static int read_times(uint64_t bucket_ns, uint32_t *times, size_t nr)
 {
@@ -826,6 +952,8 @@ int main(void)
 		cmocka_unit_test(what_does_not_fit_is_told),
 		cmocka_unit_test(names_of_the_future_are_not_told),
 		cmocka_unit_test(lies_about_code_are_refused),
+		cmocka_unit_test(lies_in_columns_are_refused),
+		cmocka_unit_test(lies_in_misses_are_refused),
 		cmocka_unit_test(lies_about_times_are_refused),
 		cmocka_unit_test(a_version_of_the_future_is_left_aside),
 		cmocka_unit_test(what_is_no_profile_is_refused),

@@ -753,6 +753,62 @@ static void test_refused_jit_file(void **state)
 	maps_deinit(&proc.maps);
 }
 
+/* ---- ahead ---- */
+
+static bool is_wanted_ahead(const struct process *proc, uint64_t ip)
+{
+	struct symbolizer_stats before, after;
+
+	symbolizer_stats(sym, &before);
+	symbolizer_want_ahead(sym, proc, ip, FRAME_LEAF, 2, 3);
+	symbolizer_stats(sym, &after);
+	return after.nr_addresses > before.nr_addresses;
+}
+
+static bool is_kernel_wanted_ahead(uint64_t ip)
+{
+	struct symbolizer_stats before, after;
+
+	symbolizer_stats(sym, &before);
+	symbolizer_want_kernel_ahead(sym, ip, FRAME_LEAF, 2, 3);
+	symbolizer_stats(sym, &after);
+	return after.nr_addresses > before.nr_addresses;
+}
+
+/* What may get a better name later is not named ahead. */
+static void test_only_final_names_ahead(void **state)
+{
+	const uint64_t generated = 0xffffffffc0b10000;
+	const struct task_event ev = {.kind = TASK_EVENT_KERNEL_CODE,
+				      .start = generated,
+				      .end = generated + 0x100};
+	struct process proc = new_process(1);
+	uint64_t fn = ip_of(BASE, fixture_vaddr("prog", "fn"));
+	uint32_t id;
+
+	(void)state;
+	map_at(&proc, MAPPING_FILE, open_file("prog", "/bin/prog"), BASE, 1);
+	map_at(&proc, MAPPING_FILE, open_file(NULL, "/bin/gone"), 2 * BASE, 1);
+	map_at(&proc, MAPPING_ANON, NULL, JIT_CODE, 1);
+	assert_false(is_wanted_ahead(NULL, fn));
+	assert_false(is_wanted_ahead(&proc, JIT_CODE));
+	assert_false(is_wanted_ahead(&proc, 2 * BASE));
+	assert_false(is_wanted_ahead(&proc, 5 * BASE));
+	/* A code object that is not known yet. */
+	assert_false(is_wanted_ahead(&proc, LB_FRAME_OF(RUNTIME_PYTHON, 1, 0)));
+	assert_true(is_wanted_ahead(&proc, fn));
+	assert_int_equal(symbolizer_resolve(sym, NULL), 0);
+	/* The same entry as later. */
+	id = symbolizer_want(sym, &proc, fn, FRAME_LEAF, 2, 9);
+	assert_string_equal(function_of(symbolizer_get(sym, id)), "fn");
+
+	kernel_code_event(&kernel_code, &ev);
+	assert_true(is_kernel_wanted_ahead(0xffffffff81000100));
+	assert_false(is_kernel_wanted_ahead(generated));
+	kernel_code_deinit(&kernel_code);
+	maps_deinit(&proc.maps);
+}
+
 /* ---- the kernel ---- */
 
 static void test_kernel(void **state)
@@ -873,6 +929,24 @@ static void test_listed_again(void **state)
 			    "bpf_prog_4_new");
 	fixture_write("kallsyms", kallsyms);
 	kernel_code_deinit(&kernel_code);
+}
+
+/* A module is loaded after the symbols were read: they are read anew. */
+static void test_modules_that_come_later(void **state)
+{
+	const uint64_t ip = 0xffffffffc0d00000;
+
+	(void)state;
+	assert_int_equal(resolve_one(want_at(ip, 1, 2))->nr_frames, 0);
+	fixture_write("kallsyms", "ffffffffc0d00000 t later_fn\t[later_mod]\n");
+	/* The number of its users does not matter. */
+	fixture_write("modules", "some_mod 4096 7 - Live 0xffffffffc0a4e000\n");
+	assert_int_equal(resolve_one(want_at(ip + 1, 1, 2))->nr_frames, 0);
+	fixture_write("modules", "some_mod 4096 0 - Live 0xffffffffc0a4e000\n"
+				 "later_mod 4096 0 - Live 0xffffffffc0d00000\n");
+	assert_string_equal(function_of(resolve_one(want_at(ip + 2, 1, 2))), "later_fn");
+	fixture_write("kallsyms", kallsyms);
+	fixture_write("modules", "some_mod 4096 0 - Live 0xffffffffc0a4e000\n");
 }
 
 static void test_hidden_kernel(void **state)
@@ -1078,6 +1152,8 @@ int main(int argc, char **argv)
 		TEST(test_generated_kernel_code),
 		TEST(test_listed_before_a_loss),
 		TEST(test_listed_again),
+		TEST(test_only_final_names_ahead),
+		TEST(test_modules_that_come_later),
 		TEST(test_hidden_kernel),
 		TEST(test_real_process),
 		TEST(test_limit),
