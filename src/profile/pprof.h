@@ -12,7 +12,8 @@
 
 /**
  * Writes the main program as the first mapping, strings as valid UTF-8, and the other
- * tables in the order of order.h; changes nothing else. For our own recording call profile_add_summary() before.
+ * tables in the order of order.h; changes nothing else. For our own recording call
+ * profile_add_summary() before.
  *
  * @with_extra  false: plain pprof, for other tools; also if extra.present is false
  * Return: 0 and a heap buffer, or -ENOMEM.
