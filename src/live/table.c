@@ -65,6 +65,9 @@ void table_caution(const struct board *b, FILE *out)
 	caution(out, &is_next, b->incomplete, "of the stacks without all callers");
 	caution(out, &is_next, b->lost, "of the samples lost");
 	caution(out, &is_next, b->missed, "of the ticks missed");
+	if (b->nr_left_out)
+		fprintf(out, "%s%zu more rows: find them by text", is_next ? "; " : "",
+			b->nr_left_out);
 }
 
 void table_titles(const struct board *b, size_t width, FILE *out)

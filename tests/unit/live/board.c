@@ -294,6 +294,7 @@ static void test_many_rows(void **state)
 	make((struct board_place){.view = BOARD_LINES}, BOARD_BY_SELF, NULL);
 	assert_int_equal(b->nr_rows, BOARD_MAX_ROWS);
 	assert_int_equal(b->nr_left_out, 5);
+	check_text(table_caution, "5 more rows: find them by text");
 	assert_int_equal(b->rows[0].line, BOARD_MAX_ROWS + 5);
 	make((struct board_place){.view = BOARD_SOURCE, .path = "/a.c"}, BOARD_BY_SELF,
 	     NULL);
