@@ -42,8 +42,8 @@ typedef int (*source_open_fn)(void *ctx, const char *path);
  * a window around every line with samples, from the start of its function if known. Of
  * files of libraries it stores smaller windows around their hotter lines, and does not
  * open those that are cold everywhere. Skips a file that cannot be opened, is not text,
- * is too large or does not fit, and names that are not absolute paths. Leaves newer_than_binary false, because only
- * the caller knows the binary's age.
+ * is too large or does not fit, and names that are not absolute paths. Leaves
+ * newer_than_binary false, because only the caller knows the binary's age.
  *
  * Return: 0 or -ENOMEM.
  */
