@@ -1,0 +1,71 @@
+"""What diff says of pairs of real recordings.
+
+usage: diff-pairs.py PAIRS SLOWER_PAIRS LINEBURN HOT SLOWER_HOT OLD=NEW
+
+HOT has three lines; SLOWER_HOT does 10 % more work on the second of them. OLD=NEW: where the source
+of HOT is, and that of SLOWER_HOT. Each recording is of 20 rounds, 2 s at 999 Hz. Prints Markdown.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+ROUNDS = "20"
+SIDES = 5  # recordings of a side, where there are several
+SLOWER_LINE = "STEP(x, i ^ 3)"
+
+
+def record(lineburn, program, name):
+    subprocess.run([lineburn, "run", "-F", "999", "-o", name, "--", program, ROUNDS], check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return name
+
+
+def diff(lineburn, options, before, after):
+    run = subprocess.run([lineburn, "diff", "--json", *options, *before, "--after", *after], check=True,
+                         stdout=subprocess.PIPE)
+    return json.loads(run.stdout)
+
+
+def has_alarm(d):
+    return bool(d["whole"]["significant"] or d["significant_lines"] or d["significant_functions"])
+
+
+def finds(d):
+    """Is the slower line the first of those that differ, and did it grow?"""
+    first = d["lines"][0] if d["significant_lines"] else None
+    return bool(first) and SLOWER_LINE in first["text"]["after"] and first["self"]["difference"] > 0
+
+
+def in_groups(names, size):
+    return [names[i:i + size] for i in range(0, len(names) - size + 1, size)]
+
+
+def main():
+    nr_pairs, nr_slower = int(sys.argv[1]), int(sys.argv[2])
+    lineburn, hot, slower, moved = sys.argv[3:7]
+    equal, slow = [], []
+    for i in range(nr_pairs):
+        equal.append((record(lineburn, hot, "a%d.pb.gz" % i), record(lineburn, hot, "b%d.pb.gz" % i)))
+        if i < nr_slower:
+            slow.append(record(lineburn, slower, "s%d.pb.gz" % i))
+    ways = {"per run": [], "per sample (shares)": ["--per", "sample"]}
+    print("## Pairs of recordings of one program, 2 s at 999 Hz\n")
+    print("| compared | recordings of a side | equal programs: alarms | a line 10 % slower: found first |")
+    print("|---|---|---|---|")
+    for way, options in ways.items():
+        for size in (1, SIDES):
+            sides = list(zip(in_groups([a for a, _ in equal], size), in_groups([b for _, b in equal], size)))
+            alarms = [has_alarm(diff(lineburn, options, a, b)) for a, b in sides]
+            found = [finds(diff(lineburn, options + ["--moved", moved], a, s))
+                     for (a, _), s in zip(sides, in_groups(slow, size))]
+            print("| %s | %d | %d of %d | %d of %d |" % (
+                way, size, sum(alarms), len(alarms), sum(found), len(found)), flush=True)
+    for name in os.listdir("."):
+        if name.endswith(".pb.gz"):
+            os.unlink(name)
+
+
+if __name__ == "__main__":
+    main()
