@@ -75,9 +75,13 @@ int bpf_object__open_skeleton(struct bpf_object_skeleton *s,
 		return kernel.open_failure;
 	kernel.nr_open++;
 	for (int i = 0; i < s->map_cnt; i++) {
-		*s->maps[i].map = &map;
-		if (s->maps[i].mmaped)
-			*s->maps[i].mmaped = data;
+		/* A newer libbpf knows more members than bpftool wrote: see map_skel_sz. */
+		struct bpf_map_skeleton *m =
+			(void *)((char *)s->maps + (size_t)i * (size_t)s->map_skel_sz);
+
+		*m->map = &map;
+		if (m->mmaped)
+			*m->mmaped = data;
 	}
 	return 0;
 }
