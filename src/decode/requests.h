@@ -19,6 +19,8 @@
 #define ELF_REQUEST_NO_LINES (1u << 1) /* symbols only */
 /* The answer has the code of the functions that hold the first nr_code addresses. */
 #define ELF_REQUEST_CODE (1u << 2)
+/* More requests about this file will come soon: see decode/dwarf/kept.h. */
+#define ELF_REQUEST_KEEP (1u << 3)
 worker_fn elf_serve;
 
 /*

@@ -36,6 +36,7 @@ int naming_init(struct naming *n, const struct sampling *o, struct error *err)
 	n->memory_bytes = memory_limit(o);
 	n->builder = (struct profile_builder){
 		.keep_tid = o->keep_tid,
+		.keep_code = !o->taker,
 		.dump = o->dump == DUMP_FRAMES,
 	};
 	n->names = new_names(n);
@@ -60,6 +61,8 @@ static int symbolizer_begin(struct naming *n, struct intake *in, struct error *e
 					   .modules_path = "/proc/modules",
 					   .kernel_code = &in->kernel_code,
 					   .debug_dir = "/usr/lib/debug",
+					   .names_often = n->config->names_ahead ||
+							  n->config->taker,
 					   .max_addresses = n->config->limits.addresses};
 
 	return symbolizer_new(&config, n->names, n->worker, in->processes, &n->symbolizer,

@@ -800,7 +800,8 @@ static int want_piece(struct profile_builder *f, struct error *err)
 	}
 	if (w->next < w->last)
 		return 0;
-	hot_code_want(f->symbolizer, rows, w->first, w->last, w->ids);
+	if (f->keep_code)
+		hot_code_want(f->symbolizer, rows, w->first, w->last, w->ids);
 	w->step = BUILDER_RESOLVE;
 	return 0;
 }

@@ -33,6 +33,7 @@ struct profile_builder {
 	struct strpool *names; /* of the symbolizer; borrowed */
 	struct profile *profile; /* borrowed */
 	bool keep_tid;
+	bool keep_code; /* the instructions of hot functions */
 	bool dump; /* print each address and its names on stderr */
 	/* Interned: the first function of a greenlet. */
 	const char *greenlet_begin;

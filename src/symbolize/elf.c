@@ -66,6 +66,8 @@ static void put_request(struct symbolizer *s, struct elf_question *question)
 		question->flags |= ELF_REQUEST_CODE;
 	if (work->is_retry)
 		question->flags |= ELF_REQUEST_NO_LINES;
+	if (s->config.names_often)
+		question->flags |= ELF_REQUEST_KEEP;
 	wire_put_u32(w, question->flags);
 	wire_put_bytes(w, question->build_id, question->build_id_len);
 	if (question->nr_code)

@@ -27,6 +27,7 @@ struct symbolizer_config {
 	const struct kernel_code
 		*kernel_code; /* borrowed; NULL: no generated code has a name */
 	unsigned int deadline_ms; /* for one file; 0: 20000 */
+	bool names_often; /* the decoder keeps what it has read of the last files */
 	size_t max_addresses; /* 0: 4 Mi; more are MISS_LIMIT */
 	const char *debug_dir; /* "/usr/lib/debug" */
 };

@@ -29,9 +29,16 @@ struct dwarf_source {
 	struct debug_context context;
 	struct debug_file *file;
 	struct abbrev_cache abbrevs;
+	/*
+	 * Per unit, where its code begins and ends, so that later requests read only the
+	 * roots of units that may have an address of theirs. Heap; NULL: not known of any.
+	 */
+	struct addr_range *hulls;
 	dwarf_code_fn code; /* NULL: not wanted */
 	const bool *code_wanted; /* per address; NULL: of all */
 };
+
+static const struct addr_range anywhere = {0, UINT64_MAX}, nowhere = {UINT64_MAX, 0};
 
 int dwarf_source_open(struct binary *binary, dwarf_need_fn need, void *ctx,
 		      struct dwarf_source **ret)
@@ -56,12 +63,42 @@ void dwarf_source_free(struct dwarf_source *d)
 		return;
 	abbrev_cache_deinit(&d->abbrevs);
 	debug_file_free(d->file);
+	free(d->hulls);
 	free(d);
 }
 
 void dwarf_source_stats(const struct dwarf_source *d, struct dwarf_stats *ret)
 {
 	*ret = d->context.stats;
+}
+
+void dwarf_source_restart(struct dwarf_source *d, dwarf_need_fn need, void *ctx)
+{
+	d->context.need = need;
+	d->context.need_ctx = ctx;
+	d->context.stats = (struct dwarf_stats){0};
+	dwarf_source_want_code(d, NULL, NULL);
+	if (d->hulls || !d->file->units_indexed)
+		return;
+	/* Without memory it is only slower. */
+	d->hulls = calloc(d->file->nr_units + 1, sizeof(*d->hulls));
+	for (size_t i = 0; d->hulls && i < d->file->nr_units; i++)
+		d->hulls[i] = anywhere;
+}
+
+bool dwarf_source_is_whole(const struct dwarf_source *d)
+{
+	const struct debug_context *context = &d->context;
+	const struct dwarf_stats *stats = &context->stats;
+
+	return context->work_left && !context->over_inflated &&
+	       !context->corrupt_section && !stats->nr_dwo_missing &&
+	       !stats->nr_dwz_missing && !stats->nr_bad_units;
+}
+
+uint64_t dwarf_source_inflated(const struct dwarf_source *d)
+{
+	return DEBUG_MAX_INFLATED_BYTES - d->context.inflated_left;
 }
 
 void dwarf_source_want_code(struct dwarf_source *d, dwarf_code_fn fn, const bool *wanted)
@@ -516,7 +553,9 @@ static void claim(struct resolve_call *s, uint32_t unit, const struct addr_range
 	}
 }
 
-static int claim_unit(struct resolve_call *s, uint32_t number, const struct unit *u)
+/* @hull: gets where the code of the unit is, if that is known */
+static int claim_unit(struct resolve_call *s, uint32_t number, const struct unit *u,
+		      struct addr_range *hull)
 {
 	bool has_low = u->low_pc.form, has_high = u->high_pc.form;
 	struct addr_range range;
@@ -534,26 +573,45 @@ static int claim_unit(struct resolve_call *s, uint32_t number, const struct unit
 		s->rangeless[s->nr_rangeless++] = number;
 		return 0;
 	}
+	*hull = nowhere;
 	pc_ranges_start(&it, u, &u->low_pc, &u->high_pc, &u->ranges);
-	while (pc_ranges_next(&it, &range))
+	while (pc_ranges_next(&it, &range)) {
 		claim(s, number, &range);
+		hull->start = range.start < hull->start ? range.start : hull->start;
+		hull->end = range.end > hull->end ? range.end : hull->end;
+	}
 	return 0;
+}
+
+static bool has_want_in(const struct resolve_call *s, const struct addr_range *hull)
+{
+	size_t low = SEARCH_FIRST(i, s->nr, s->wants[i].vaddr >= hull->start);
+
+	return low < s->nr && s->wants[low].vaddr < hull->end;
 }
 
 static int find_units(struct resolve_call *s)
 {
 	struct debug_file *file = s->d->file;
+	struct addr_range *hulls = s->d->hulls, hull;
 	struct unit u;
 	int r = unit_index(file);
 
 	for (size_t i = 0; i < file->nr_units && r == 0; i++) {
+		if (hulls && !has_want_in(s, &hulls[i]))
+			continue;
+		hull = anywhere;
 		if (unit_read(file, file->units[i], &u) < 0) {
 			file->context->stats.nr_bad_units++;
 			s->has_bad_units = true;
 		} else if (u.tag == DW_TAG_compile_unit ||
 			   u.tag == DW_TAG_skeleton_unit) {
-			r = claim_unit(s, (uint32_t)i, &u);
+			r = claim_unit(s, (uint32_t)i, &u, &hull);
+		} else {
+			hull = nowhere;
 		}
+		if (hulls)
+			hulls[i] = hull;
 	}
 	return r;
 }

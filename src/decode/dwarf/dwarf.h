@@ -85,6 +85,16 @@ int dwarf_source_resolve(struct dwarf_source *d, const uint64_t *vaddrs, size_t 
  */
 int dwarf_source_rows(struct dwarf_source *d, dwarf_row_fn row, void *ctx);
 
+/** What was missing since dwarf_source_open() or dwarf_source_restart(). */
 void dwarf_source_stats(const struct dwarf_source *d, struct dwarf_stats *ret);
+
+/** Begins another request with an open file. Code is not wanted. */
+void dwarf_source_restart(struct dwarf_source *d, dwarf_need_fn need, void *ctx);
+
+/** Was every part there, and within the limits, that this request needed? */
+bool dwarf_source_is_whole(const struct dwarf_source *d);
+
+/** Returns the bytes of its decompressed sections, and of those of files it opened. */
+uint64_t dwarf_source_inflated(const struct dwarf_source *d);
 
 #endif

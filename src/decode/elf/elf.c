@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "decode/answer.h"
 #include "decode/dwarf/dwarf.h"
+#include "decode/dwarf/kept.h"
 #include "decode/elf/binary.h"
 #include "decode/elf/names.h"
 #include "decode/elf/symbols.h"
@@ -346,6 +347,7 @@ struct elf_query {
 
 struct elf_job {
 	struct worker_call *call;
+	int fd; /* the file; borrowed */
 	uint32_t flags; /* ELF_REQUEST_* */
 	const uint8_t *expected_id;
 	size_t expected_id_len; /* 0: any */
@@ -417,9 +419,9 @@ static int read_request(struct elf_job *job, struct wire_reader *r)
 	return 0;
 }
 
-static enum miss open_binary(struct elf_job *job, int fd)
+static enum miss open_binary(struct elf_job *job)
 {
-	int err = binary_open(fd, &job->binary);
+	int err = binary_open(job->fd, &job->binary);
 
 	if (err)
 		return err == -ENOMEM ? MISS_DECODER_GAVE_UP : MISS_BAD_FILE;
@@ -561,26 +563,42 @@ static int ask_for_dwarf(void *ctx, const struct need *need)
 	return fd < 0 ? -1 : fd;
 }
 
+static int ask_dwarf(struct elf_job *job, struct dwarf_source *dwarf)
+{
+	struct dwarf_stats stats;
+	int err;
+
+	if (job->nr_code)
+		dwarf_source_want_code(dwarf, found_code, job->wants_code);
+	err = dwarf_source_resolve(dwarf, job->vaddrs, job->nr, found_lines, job);
+	dwarf_source_stats(dwarf, &stats);
+	job->nr_bad_units = stats.nr_bad_units;
+	return err;
+}
+
 /* Return: why the addresses that it did not answer have no line. */
 static enum miss read_lines(struct elf_job *job)
 {
 	_cleanup_(dwarf_source_freep) struct dwarf_source *dwarf = NULL;
+	struct dwarf_source *kept;
 	struct binary *binary = job->binary;
-	struct dwarf_stats stats;
-	int err;
+	int err, fd = job->fd;
 
-	if (!binary_has_debug_info(binary))
+	if (!binary_has_debug_info(binary)) {
 		binary = job->debug.binary;
+		fd = job->debug.fd;
+	}
 	if (!binary || !binary_has_debug_info(binary))
 		return MISS_NO_DEBUG_INFO;
-	err = dwarf_source_open(binary, ask_for_dwarf, job, &dwarf);
-	if (!err && job->nr_code)
-		dwarf_source_want_code(dwarf, found_code, job->wants_code);
-	if (!err)
-		err = dwarf_source_resolve(dwarf, job->vaddrs, job->nr, found_lines, job);
-	if (dwarf) {
-		dwarf_source_stats(dwarf, &stats);
-		job->nr_bad_units = stats.nr_bad_units;
+	if (job->flags & ELF_REQUEST_KEEP) {
+		err = kept_dwarf_open(fd, ask_for_dwarf, job, &kept);
+		if (!err)
+			err = ask_dwarf(job, kept);
+		kept_dwarf_done(!err);
+	} else {
+		err = dwarf_source_open(binary, ask_for_dwarf, job, &dwarf);
+		if (!err)
+			err = ask_dwarf(job, dwarf);
 	}
 	switch (err) {
 	case 0:
@@ -643,7 +661,8 @@ int elf_serve(struct worker_call *call, struct wire_reader *request, const int *
 	err = read_request(&job, request);
 	if (err)
 		return err;
-	miss = open_binary(&job, fds[0]);
+	job.fd = fds[0];
+	miss = open_binary(&job);
 	if (miss == MISS_NONE) {
 		err = resolve(&job);
 		if (err)

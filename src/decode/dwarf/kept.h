@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Decoder side: files with debug information that stay open between requests. A program
+ * that names a few new addresses of the same libraries every other second would spend
+ * most of its time on decompressing their sections again.
+ */
+#ifndef LB_DECODE_DWARF_KEPT_H
+#define LB_DECODE_DWARF_KEPT_H
+
+#include "decode/dwarf/dwarf.h"
+
+/* Kept at most: files, and bytes of their decompressed sections. */
+#define KEPT_MAX_FILES 16
+#define KEPT_MAX_BYTES (32u << 20)
+
+/**
+ * As dwarf_source_open(), for the file @fd, which is borrowed for this call. If the same
+ * file (device, inode, size, times) was kept, returns what is known of it already.
+ *
+ * @ret  borrowed until kept_dwarf_done(); one at a time
+ */
+int kept_dwarf_open(int fd, dwarf_need_fn need, void *ctx, struct dwarf_source **ret);
+
+/** Keeps the file, unless it is not sound, parts of it are missing or it is too large. */
+void kept_dwarf_done(bool is_sound);
+
+#endif
