@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Files that stay open between requests answer as new ones do, and are let go when they
+ * change, lack parts, or are too many. Needs gcc. A kept file holds one descriptor, so
+ * these are counted.
+ */
+#include "unit/decode/dwarf/workload.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "decode/dwarf/kept.h"
+
+#define NR_UNITS 12
+
+static size_t nr_descriptors(void)
+{
+	DIR *fds = opendir("/proc/self/fd");
+	size_t nr = 0;
+
+	assert_non_null(fds);
+	while (readdir(fds))
+		nr++;
+	closedir(fds);
+	return nr;
+}
+
+/* Returns how many descriptors are of files that were removed. */
+static int nr_deleted(void)
+{
+	DIR *fds = opendir("/proc/self/fd");
+	struct dirent *entry;
+	int nr = 0;
+
+	assert_non_null(fds);
+	while ((entry = readdir(fds))) {
+		char target[PATH_MAX];
+		ssize_t len =
+			readlinkat(dirfd(fds), entry->d_name, target, sizeof(target) - 1);
+
+		target[len > 0 ? len : 0] = '\0';
+		nr += strstr(target, "/many") && ends_with(target, " (deleted)");
+	}
+	closedir(fds);
+	return nr;
+}
+
+static int open_in_dir(const char *file)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static void ask(const char *file, struct needs *needs, const uint64_t *vaddrs, size_t nr,
+		struct got *got)
+{
+	_cleanup_close_ int fd = open_in_dir(file);
+	struct dwarf_source *d = NULL;
+
+	assert_int_equal(kept_dwarf_open(fd, needs ? answer_need : NULL, needs, &d), 0);
+	assert_int_equal(dwarf_source_resolve(d, vaddrs, nr, keep, got), 0);
+	kept_dwarf_done(true);
+}
+
+/* Asks for one address of main. Returns how many more files are kept then. */
+static int kept_after(const char *file)
+{
+	size_t before = nr_descriptors();
+	uint64_t vaddr = probe(file, "main");
+	struct got got = {0};
+
+	ask(file, NULL, &vaddr, 1, &got);
+	assert_int_equal(got.nr_calls, 1);
+	assert_int_equal(got.miss, MISS_NONE);
+	forget(&got, 1);
+	return (int)nr_descriptors() - (int)before;
+}
+
+__attribute__((format(printf, 2, 3))) static void write_source(const char *name,
+							       const char *fmt, ...)
+{
+	char path[PATH_MAX];
+	va_list args;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/units/%s", dir, name);
+	f = fopen(path, "we");
+	assert_non_null(f);
+	va_start(args, fmt);
+	vfprintf(f, fmt, args);
+	va_end(args);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* Several units, with functions in two sections each, and one without debug info. */
+static void build_units(const char *flags)
+{
+	char name[16];
+
+	assert_int_equal(shell("cd %s && rm -rf units && mkdir units", dir), 0);
+	for (int i = 0; i < NR_UNITS; i++) {
+		snprintf(name, sizeof(name), "f%d.c", i);
+		write_source(name,
+			     "int v%d;\n"
+			     "static inline int twice(int x)\n{ return x * 2 + v%d; }\n"
+			     "int f%d(int x)\n{ return twice(x) + 1; }\n"
+			     "__attribute__((cold)) int c%d(int x)\n"
+			     "{ return twice(x) - 1; }\n",
+			     i, i, i, i);
+	}
+	write_source("main.c", "int main(void)\n{ return 0; }\n");
+	write_source("plain.c", "int plain(int x)\n{ return x * 7; }\n");
+	assert_int_equal(shell("cd %s/units && gcc -O2 -g %s -c f*.c main.c && "
+			       "gcc -O2 -c plain.c && gcc -o ../units-program *.o",
+			       dir, flags),
+			 0);
+}
+
+static void check_equal(const struct got *a, const struct got *b)
+{
+	assert_int_equal(a->nr_calls, 1);
+	assert_int_equal(b->nr_calls, 1);
+	assert_int_equal(a->miss, b->miss);
+	assert_int_equal(a->nr, b->nr);
+	for (size_t f = 0; f < a->nr; f++) {
+		assert_string_equal(a->frames[f].function, b->frames[f].function);
+		assert_string_equal(a->frames[f].file, b->frames[f].file);
+		assert_int_equal(a->frames[f].line, b->frames[f].line);
+	}
+}
+
+static void test_answers_as_a_new_one(void **state)
+{
+	static const char *const builds[] = {"-gdwarf-4", "-gdwarf-5", "-gdwarf-5 -gz"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(builds); i++) {
+		uint64_t start, size, nr_lines = 0;
+
+		build_units(builds[i]);
+		size = text_of("units-program", &start);
+		/* From the third request on only some units are read. */
+		for (uint64_t at = 0; at < size; at += 3) {
+			const uint64_t vaddrs[] = {start + at,
+						   start + (at * 7919) % size};
+			struct got kept[2] = {0}, fresh[2] = {0};
+
+			ask("units-program", NULL, vaddrs, 2, kept);
+			resolve("units-program", NULL, vaddrs, 2, fresh, NULL);
+			check_equal(&kept[0], &fresh[0]);
+			check_equal(&kept[1], &fresh[1]);
+			nr_lines += fresh[0].miss == MISS_NONE;
+			forget(kept, 2);
+			forget(fresh, 2);
+		}
+		assert_true(nr_lines > NR_UNITS);
+	}
+}
+
+static void test_a_changed_file_is_read_again(void **state)
+{
+	struct timespec times[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+	char path[PATH_MAX];
+
+	(void)state;
+	build_units("-gz");
+	assert_int_equal(kept_after("units-program"), 1);
+	assert_int_equal(kept_after("units-program"), 0);
+	/* Another file at the same path, with its size and time. */
+	assert_int_equal(shell("cd %s && cp -p units-program copy && "
+			       "mv copy units-program",
+			       dir),
+			 0);
+	assert_int_equal(kept_after("units-program"), 1);
+	/* The same file, written again. */
+	snprintf(path, sizeof(path), "%s/units-program", dir);
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+	assert_int_equal(kept_after("units-program"), 1);
+	assert_int_equal(kept_after("units-program"), 0);
+}
+
+static void test_the_oldest_one_makes_room(void **state)
+{
+	char name[16];
+	int nr_more;
+
+	(void)state;
+	build_units("-gz");
+	assert_int_equal(shell("cd %s && for i in $(seq 0 %d); do "
+			       "cp units-program many$i; done",
+			       dir, KEPT_MAX_FILES),
+			 0);
+	for (int i = 0; i < KEPT_MAX_FILES; i++) {
+		snprintf(name, sizeof(name), "many%d", i);
+		nr_more = kept_after(name);
+		/* 0: in place of a file of the tests before */
+		assert_in_range(nr_more, 0, 1);
+	}
+	assert_int_equal(kept_after("many0"), 0);
+	snprintf(name, sizeof(name), "many%d", KEPT_MAX_FILES);
+	assert_int_equal(kept_after(name), 0); /* in place of many1 */
+	assert_int_equal(shell("cd %s && rm many*", dir), 0);
+	assert_int_equal(nr_deleted(), KEPT_MAX_FILES);
+}
+
+static void test_without_a_part(void **state)
+{
+	struct needs refused = {.refuse = true}, given = {0};
+	size_t before;
+	uint64_t vaddr;
+
+	(void)state;
+	assert_int_equal(
+		shell("cd %s && rm -rf split && mkdir split && cd split && "
+		      "gcc -w -O2 -g -gsplit-dwarf -c %s/inline.c -o inline.o && "
+		      "gcc -o ../split-program inline.o",
+		      dir, sources),
+		0);
+	vaddr = probe("split-program", "probe_leaf");
+	for (int i = 0; i < 2; i++) {
+		struct got got = {0};
+
+		before = nr_descriptors();
+		ask("split-program", &refused, &vaddr, 1, &got);
+		assert_true(nr_descriptors() <= before);
+		forget(&got, 1);
+	}
+	assert_int_equal(refused.nr[NEED_DWO], 2);
+	/* The part may be there at the next request. */
+	for (int i = 0; i < 2; i++) {
+		struct got got = {0};
+
+		ask("split-program", &given, &vaddr, 1, &got);
+		assert_int_equal(got.nr, 4);
+		forget(&got, 1);
+	}
+}
+
+static void test_not_usable(void **state)
+{
+	_cleanup_close_ int text = -1;
+	size_t before = nr_descriptors();
+	struct dwarf_source *d;
+
+	(void)state;
+	assert_int_equal(shell("echo text >%s/text", dir), 0);
+	text = open_in_dir("text");
+	assert_int_equal(kept_dwarf_open(text, NULL, NULL, &d), -EBADMSG);
+	kept_dwarf_done(false);
+	assert_true(nr_descriptors() <= before + 1);
+	/* What a request found to be malformed. */
+	{
+		_cleanup_close_ int fd = open_in_dir("units-program");
+
+		assert_int_equal(kept_dwarf_open(fd, NULL, NULL, &d), 0);
+		kept_dwarf_done(false);
+	}
+	assert_true(nr_descriptors() <= before + 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_answers_as_a_new_one),
+		cmocka_unit_test(test_a_changed_file_is_read_again),
+		cmocka_unit_test(test_the_oldest_one_makes_room),
+		cmocka_unit_test(test_without_a_part),
+		cmocka_unit_test(test_not_usable),
+	};
+
+	return cmocka_run_group_tests(tests, setup_dir, remove_dir);
+}
