@@ -3,7 +3,8 @@
 
 usage: same_lines.py ANNOTATE_JSON SHOWN TOLERANCE_NS [editor]
 SHOWN: {file: {line: [self in ns, total in ns, text or null]}}; the text may be left out. Self and total of
-each line must be the same within the tolerance. "editor": the reader shows files with an absolute path
+each line must be the same within the tolerance, and so must the text. A profile has no text of a
+library's lines with less than 0.1 % self and 0.5 % total, where annotate reads the disk. "editor": the reader shows files with an absolute path
 only, and counts a recursive line several times, so its total may be higher.
 """
 import collections
@@ -16,6 +17,7 @@ with open(sys.argv[2], encoding="utf-8") as f:
     shown = json.load(f)
 tolerance_ns, editor = int(sys.argv[3]), sys.argv[4:] == ["editor"]
 
+all_ns = listing["samples"]["cpu_ns"]
 # Files of several containers can have one path; annotate lists each.
 wanted = collections.defaultdict(lambda: [0, 0])
 texts = {}
@@ -41,7 +43,8 @@ for place in {*wanted, *found}:
             wrong.append(f"{place}: {figures[:2]}, not {[self_ns, total_ns]}")
     elif figures[2:] and figures[2] is not None and texts.get(place) is not None:
         same_texts += figures[2] == texts[place]
-        if figures[2] != texts[place]:
+        is_cold = self_ns * 1000 < all_ns and total_ns * 200 < all_ns
+        if figures[2] != texts[place] and (figures[2] or not is_cold):
             wrong.append(f"{place}: {figures[2]!r}, not {texts[place]!r}")
 if wrong or not any(self_ns for self_ns, _ in wanted.values()):
     sys.exit(f"{len(wrong)} lines of {len(wanted)} differ: {(wrong or ['no line'])[0]}")
