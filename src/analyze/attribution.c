@@ -87,6 +87,7 @@ struct work {
 	struct tally sites_at; /* (line, function) */
 	struct tally callees; /* (line, name) */
 	struct tally misses; /* (enum miss, object) */
+	double squares; /* sum of the squares of all samples' CPU time */
 	const char *exe_key; /* LABEL_EXE, interned */
 };
 
@@ -707,10 +708,22 @@ static int allocate_lines(struct work *w, struct attribution *a)
 	return 0;
 }
 
+/*
+ * Returns how many samples of equal CPU time would tell shares as exactly as these do
+ * (Kish's effective sample size): a tick that comes late stands for more time.
+ */
+static double equal_samples(const struct work *w, const struct weight *all)
+{
+	double value = (double)all->cpu_ns;
+
+	return w->squares > 0 ? value * value / w->squares : (double)all->samples;
+}
+
 static void fill_lines(struct work *w, struct attribution *a,
 		       struct attribution_line **slots)
 {
-	bool is_samples = !strcmp(a->counted.type, "samples");
+	/* Weights that are not sample counts (bytes) have no interval: 0..1. */
+	double nr = strcmp(a->counted.type, "samples") ? 0 : equal_samples(w, &a->all);
 
 	for (size_t i = 0; i < a->nr_files; i++)
 		a->files[i].nr_lines = 0;
@@ -726,9 +739,8 @@ static void fill_lines(struct work *w, struct attribution *a,
 						  .function = "",
 						  .self = item->self,
 						  .total = item->total};
-		/* Weights that are not sample counts (bytes) have no interval: 0..1. */
-		wilson_ci95(item->self.samples, is_samples ? a->all.samples : 0,
-			    &line->ci95_low, &line->ci95_high);
+		wilson_ci95(weight_share(&item->self, &a->all), nr, &line->ci95_low,
+			    &line->ci95_high);
 		slots[i] = line;
 	}
 }
@@ -1198,6 +1210,9 @@ static int charge_sample(struct work *w, struct attribution *a, uint32_t index,
 	struct findings f = walk(w, &stack);
 
 	weight_add(&a->all, weight);
+	if (weight.samples)
+		w->squares += (double)weight.cpu_ns * (double)weight.cpu_ns /
+			      (double)weight.samples;
 	if (leaf_is_kernel(w, s))
 		weight_add(&a->kernel, weight);
 	if (stack_status_is_incomplete(s->status))
@@ -1316,25 +1331,21 @@ void attribution_free(struct attribution *a)
  * Wilson, 1927). Valid near 0 and 1, where the normal approximation gives shares below
  * 0.
  */
-void wilson_ci95(uint64_t k, uint64_t n, double *low, double *high)
+void wilson_ci95(double share, double n, double *low, double *high)
 {
 	const double z = 1.959963984540054;
-	double share, centre, half, scale;
+	double centre, half, scale;
 
 	*low = 0;
 	*high = 1;
-	if (!n)
+	if (n <= 0)
 		return;
-	if (k > n)
-		k = n;
-	share = (double)k / (double)n;
-	scale = 1 + z * z / (double)n;
-	centre = (share + z * z / (2 * (double)n)) / scale;
-	half = z / scale *
-	       sqrt(share * (1 - share) / (double)n +
-		    z * z / (4 * (double)n * (double)n));
-	if (k > 0)
+	share = share < 1 ? share : 1;
+	scale = 1 + z * z / n;
+	centre = (share + z * z / (2 * n)) / scale;
+	half = z / scale * sqrt(share * (1 - share) / n + z * z / (4 * n * n));
+	if (share > 0)
 		*low = fmax(0, centre - half);
-	if (k < n)
+	if (share < 1)
 		*high = fmin(1, centre + half);
 }

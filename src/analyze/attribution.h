@@ -184,7 +184,7 @@ int attribution_new(const struct profile *p, const struct attribution_options *o
 void attribution_free(struct attribution *a);
 DEFINE_CLEANUP(struct attribution, attribution_free);
 
-/** Computes Wilson's score interval, 95 %, of @k out of @n; 0..1 when n is 0. */
-void wilson_ci95(uint64_t k, uint64_t n, double *low, double *high);
+/** Computes Wilson's score interval, 95 %, of a share of @n samples; 0..1 when n is 0. */
+void wilson_ci95(double share, double n, double *low, double *high);
 
 #endif

@@ -21,10 +21,10 @@
 #define SOURCE_LIBRARY_LINES  5 /* of a library's file: around each line with self */
 #define SOURCE_CALL_LINES     2 /* around one with a total alone */
 /* A library's lines with less than these parts of all samples have no stored text. */
-#define SOURCE_SELF_PARTS     1000
-#define SOURCE_TOTAL_PARTS    200
-#define SOURCE_MAX_FILES      4096 /* most files opened when recording */
-#define SOURCE_LINE_BYTES     500 /* longer lines end in "..." */
+#define SOURCE_SELF_PARTS  1000
+#define SOURCE_TOTAL_PARTS 200
+#define SOURCE_MAX_FILES   4096 /* most files opened when recording */
+#define SOURCE_LINE_BYTES  500 /* longer lines end in "..." */
 
 /* Most bytes that source_attach() reads from disk, and most lines it returns. */
 #define SOURCE_MAX_ATTACHED_BYTES (128u << 20)

@@ -77,6 +77,16 @@ static inline void weight_add(struct weight *sum, struct weight w)
 		sum->cpu_ns = UINT64_MAX;
 }
 
+/**
+ * Returns the share 0..1 of @whole's CPU time; of its samples if it has no CPU time.
+ */
+static inline double weight_share(const struct weight *w, const struct weight *whole)
+{
+	if (whole->cpu_ns)
+		return (double)w->cpu_ns / (double)whole->cpu_ns;
+	return whole->samples ? (double)w->samples / (double)whole->samples : 0;
+}
+
 static inline bool weight_is_zero(const struct weight *w)
 {
 	return !w->samples && !w->cpu_ns;

@@ -18,13 +18,6 @@ const char *counted_name(const struct attribution *a)
 	return counts_samples(a) ? "CPU" : a->counted.type;
 }
 
-double weight_share(const struct weight *w, const struct weight *whole)
-{
-	if (whole->cpu_ns)
-		return (double)w->cpu_ns / (double)whole->cpu_ns;
-	return whole->samples ? (double)w->samples / (double)whole->samples : 0;
-}
-
 double share_of(const struct attribution *a, const struct weight *w)
 {
 	return weight_share(w, &a->all);

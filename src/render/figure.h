@@ -33,11 +33,6 @@ const char *counted_name(const struct attribution *a);
 unsigned int figure_heat(double share, double hottest);
 
 /**
- * Returns the share 0..1 of @whole's CPU time; of its samples if it has no CPU time.
- */
-double weight_share(const struct weight *w, const struct weight *whole);
-
-/**
  * Returns the share 0..1 of all CPU time; of all samples if the profile has no CPU time.
  */
 double share_of(const struct attribution *a, const struct weight *w);

@@ -122,17 +122,16 @@ function percent(share) {
 	return share < 0.0005 ? "<0.1" : (100 * share).toFixed(1);
 }
 
-/* Wilson's score interval of 95 %, as in lineburn's JSON. */
-function wilson(k, n) {
+/* Wilson's score interval of 95 % of a share of n samples, as in lineburn's JSON. */
+function wilson(share, n) {
 	const z = 1.959963984540054;
 	if (!n)
 		return [0, 1];
-	k = Math.min(k, n);
-	const share = k / n;
+	share = Math.min(share, 1);
 	const scale = 1 + z * z / n;
 	const centre = (share + z * z / (2 * n)) / scale;
 	const half = z / scale * Math.sqrt(share * (1 - share) / n + z * z / (4 * n * n));
-	return [k > 0 ? Math.max(0, centre - half) : 0, k < n ? Math.min(1, centre + half) : 1];
+	return [share > 0 ? Math.max(0, centre - half) : 0, share < 1 ? Math.min(1, centre + half) : 1];
 }
 
 /* ---- what is shown ---- */
@@ -209,21 +208,17 @@ function topOf(node, focus) {
 
 class Sums {
 	constructor(nr) {
-		this.selfCount = new Float64Array(nr);
 		this.self = new Float64Array(nr);
-		this.totalCount = new Float64Array(nr);
 		this.total = new Float64Array(nr);
 		this.seen = new Int32Array(nr).fill(-1);
 	}
 	addSelf(i, sample) {
-		this.selfCount[i] += sample.count;
 		this.self[i] += sample.value;
 	}
 	addTotal(i, sample, number) {
 		if (this.seen[i] === number)
 			return;
 		this.seen[i] = number;
-		this.totalCount[i] += sample.count;
 		this.total[i] += sample.value;
 	}
 }
@@ -267,6 +262,8 @@ function addSample(view, sample, number) {
 	functionSums.addSelf(selfFunction(sample.node, top), sample);
 	view.count += sample.count;
 	view.value += sample.value;
+	if (sample.count)
+		view.squares += sample.value * sample.value / sample.count;
 }
 
 /* Names each line after the function with most of its self, else most of its total. */
@@ -314,7 +311,7 @@ function makeView(filters, beneath, time) {
 	weighSamples(time);
 	const focus = focusFrames(beneath);
 	const view = {
-		samples: [], count: 0, value: 0, withLine: 0,
+		samples: [], count: 0, value: 0, squares: 0, withLine: 0,
 		lineSums: new Sums(lines.length),
 		functionSums: new Sums(functions.length),
 		frameSums: new Sums(nrFrames),
@@ -373,11 +370,16 @@ function narrowLineLink(line) {
 	return a;
 }
 
+/* Of as many samples of equal CPU time as would tell shares as exactly (Kish). */
+function interval(value) {
+	return wilson(share(value), view.squares ? view.value * view.value / view.squares : view.count);
+}
+
 /* A cell with a share, and half the width of its interval. */
-function figureCell(value, count) {
+function figureCell(value) {
 	const td = el("td", { class: "figure" }, percent(share(value)));
 	if (facts.countsSamples && value) {
-		const [low, high] = wilson(count, view.count);
+		const [low, high] = interval(value);
 		td.append(el("small", {}, ` \u00b1${(50 * (high - low)).toFixed(1)}`));
 		td.title = `95 % interval: ${(100 * low).toFixed(1)} % to ${(100 * high).toFixed(1)} %`;
 	}
@@ -567,8 +569,8 @@ function showTable() {
 	const body = [];
 	for (const i of rows.slice(0, nr)) {
 		const tr = el("tr", {},
-			figureCell(sums.self[i], sums.selfCount[i]),
-			figureCell(sums.total[i], sums.totalCount[i]),
+			figureCell(sums.self[i]),
+			figureCell(sums.total[i]),
 			barCell(sums.self[i], sums.total[i], widest),
 			...table.cells(i));
 		if (state.tab === "lines" && i === selectedLine()) {
@@ -633,8 +635,8 @@ function sourceRow(file, number, text, lineNumbers, bare) {
 	const isBare = !total && bare.has(number);
 	const cells = [
 		line === undefined || !self ? el("td", { class: "figure" }, isBare ? "\u00b7" : "")
-			: figureCell(self, view.lineSums.selfCount[line]),
-		line === undefined || !total ? el("td", { class: "figure" }) : figureCell(total, view.lineSums.totalCount[line]),
+			: figureCell(self),
+		line === undefined || !total ? el("td", { class: "figure" }) : figureCell(total),
 		el("td", { class: "figure" }, total ? lineLink(line, String(number)) : String(number)),
 		el("td", { class: "text" }, text),
 	];
@@ -883,16 +885,16 @@ function showSelected() {
 	const total = sums.total[line];
 	const name = functionName(view.lineFunction[line]);
 	const rank = view.rank.get(line);
-	const figure = (value, count) => {
-		const [low, high] = wilson(count, view.count);
-		const interval = facts.countsSamples ? ` (${(100 * low).toFixed(1)} to ${(100 * high).toFixed(1)})` : "";
-		return `${percent(share(value)) || "0.0"} %${interval}`;
+	const figure = value => {
+		const [low, high] = interval(value);
+		const range = facts.countsSamples ? ` (${(100 * low).toFixed(1)} to ${(100 * high).toFixed(1)})` : "";
+		return `${percent(share(value)) || "0.0"} %${range}`;
 	};
 	const { callers, callees } = callsOf(line);
 	box.replaceChildren(
 		el("h3", {}, `${lineText(line)} `, el("span", { class: "mono" }, name)),
 		el("p", {}, total
-			? `self ${figure(sums.self[line], sums.selfCount[line])}, total ${figure(total, sums.totalCount[line])}` +
+			? `self ${figure(sums.self[line])}, total ${figure(total)}` +
 				`; line ${rank + 1} of ${view.lines.length} by self`
 			: "No sample of this view has this line."),
 		el("div", { class: "actions" },

@@ -25,7 +25,8 @@ static void matches_published_values(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		double low, high;
 
-		wilson_ci95(rows[i].k, rows[i].n, &low, &high);
+		wilson_ci95((double)rows[i].k / (double)rows[i].n, (double)rows[i].n,
+			    &low, &high);
 		assert_true(low > rows[i].low - 0.00006 && low < rows[i].low + 0.00006);
 		assert_true(high > rows[i].high - 0.00006 &&
 			    high < rows[i].high + 0.00006);
@@ -39,11 +40,11 @@ static void stays_within_zero_and_one(void **state)
 	(void)state;
 	wilson_ci95(0, 0, &low, &high);
 	assert_true(low == 0 && high == 1);
-	wilson_ci95(5, 5, &low, &high);
+	wilson_ci95(1, 5, &low, &high);
 	assert_true(low > 0.5 && high == 1);
-	wilson_ci95(UINT64_MAX, UINT64_MAX, &low, &high);
+	wilson_ci95(1, (double)UINT64_MAX, &low, &high);
 	assert_true(low > 0.99 && high == 1);
-	wilson_ci95(0, UINT64_MAX, &low, &high);
+	wilson_ci95(0, (double)UINT64_MAX, &low, &high);
 	assert_true(low == 0 && high < 0.01);
 }
 
