@@ -74,17 +74,33 @@ static int add_stack(struct stack_table *rows, const struct sample *s, uint32_t 
 	return 0;
 }
 
-static void add_time(struct stack_table *rows, struct row *row,
-		     const struct sample *sample)
+/*
+ * Of a count the kernel tells when the first and the last of its samples were: they count
+ * as spread evenly over this time, so that no bucket has all samples of a drain.
+ */
+static void add_times(struct stack_table *rows, struct row *row,
+		      const struct sample *sample)
 {
 	const struct series_lists all = {&rows->items->times, rows->nr,
 					 sizeof(*rows->items)};
+	uint64_t bucket_ns = rows->times.bucket_ns ? rows->times.bucket_ns
+						   : SERIES_FIRST_NS;
+	uint64_t span_ns = sample->last_ns > sample->first_ns
+				   ? sample->last_ns - sample->first_ns
+				   : 0;
+	uint64_t nr = (span_ns + bucket_ns / 2) / bucket_ns, count = sample->count;
 
-	if (rows->times_lost ||
-	    !series_add(&rows->times, &row->times, sample->last_ns, sample->count, &all))
-		return;
-	series_deinit(&rows->times);
-	rows->times_lost = true;
+	nr = count < nr ? count : nr;
+	nr = nr ? nr : 1;
+	for (uint64_t i = 0; i < nr && !rows->times_lost; i++) {
+		uint64_t middle_ns = span_ns / (2 * nr) * (2 * i + 1);
+
+		if (!series_add(&rows->times, &row->times, sample->first_ns + middle_ns,
+				count / nr + (i < count % nr), &all))
+			continue;
+		series_deinit(&rows->times);
+		rows->times_lost = true;
+	}
 }
 
 static bool has_room(const struct stack_table *rows)
@@ -119,7 +135,7 @@ void stack_table_add(struct stack_table *rows, const struct sample *sample,
 		if (sample->last_ns > row->last_ns)
 			row->last_ns = sample->last_ns;
 		rows->nr_samples += sample->count;
-		add_time(rows, row, sample);
+		add_times(rows, row, sample);
 		return;
 	}
 	if (!has_room(rows) ||
@@ -149,7 +165,7 @@ void stack_table_add(struct stack_table *rows, const struct sample *sample,
 	};
 	memcpy(row->values, sample->values, sizeof(row->values));
 	rows->nr_samples += sample->count;
-	add_time(rows, row, sample);
+	add_times(rows, row, sample);
 }
 
 bool stack_table_is_full(const struct stack_table *rows)

@@ -137,7 +137,7 @@ MUTANTS = [
      "return bucket >= begin ? (uint32_t)(bucket - begin) + 1 : 0;"),
     ("times-of-new-rows-only", "only the first samples of a stack have a time",
      "src/record/stack_table.c", "replay recorder",
-     "\t\tadd_time(rows, row, sample);\n\t\treturn;", "\t\treturn;"),
+     "\t\tadd_times(rows, row, sample);\n\t\treturn;", "\t\treturn;"),
     ("times-filter-unscaled", "--time keeps whole stacks of which a part was in the time",
      "src/analyze/time_filter.c", "unit analyze/time_filter",
      "scale(p, s, part);", "scale(p, s, 1);"),

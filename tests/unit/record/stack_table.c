@@ -291,10 +291,59 @@ static void test_limit_of_bytes(void **state)
 	stack_table_clear(&rows);
 }
 
+/* Returns how many samples a row has in a bucket of SERIES_FIRST_NS. */
+static uint64_t count_in(const struct stack_table *rows, uint32_t bucket)
+{
+	uint64_t count = 0;
+
+	for (uint32_t n = rows->items[0].times.first; n;
+	     n = rows->times.points[n - 1].next)
+		if (rows->times.points[n - 1].bucket == bucket)
+			count += rows->times.points[n - 1].count;
+	return count;
+}
+
+static void test_times_are_spread(void **state)
+{
+	const uint64_t from_ns = 50 * UINT64_C(100000000) + 1000;
+	struct stack_table rows = {0};
+	struct process process = {0};
+	struct sample s = one();
+
+	(void)state;
+	/* A second with 25 samples, which begins just after a bucket does. */
+	s.count = 25;
+	s.first_ns = from_ns;
+	s.last_ns = from_ns + 1000000000;
+	stack_table_add(&rows, &s, &process, NULL, 9);
+	for (uint32_t i = 50; i < 60; i++)
+		assert_in_range(count_in(&rows, i), 2, 3);
+	assert_int_equal(rows.nr_samples, 25);
+	/* Two in a second: in the middle of each half. One is where it is. */
+	s.count = 2;
+	s.first_ns += 2000000000;
+	s.last_ns += 2000000000;
+	stack_table_add(&rows, &s, &process, NULL, 9);
+	assert_int_equal(count_in(&rows, 72), 1);
+	assert_int_equal(count_in(&rows, 77), 1);
+	s.count = 1;
+	s.first_ns = s.last_ns = from_ns + 4000000000;
+	stack_table_add(&rows, &s, &process, NULL, 9);
+	assert_int_equal(count_in(&rows, 90), 1);
+	/* No time is before the first or after the last one, and none is lost. */
+	assert_int_equal(rows.nr, 1);
+	for (uint32_t i = 50; i <= 90; i++)
+		s.count += count_in(&rows, i);
+	assert_int_equal(s.count, 1 + 25 + 2 + 1);
+	assert_false(rows.times_lost);
+	stack_table_clear(&rows);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_row),
+		cmocka_unit_test(test_times_are_spread),
 		cmocka_unit_test(test_merges),
 		cmocka_unit_test(test_distinguishes),
 		cmocka_unit_test(test_no_body),
