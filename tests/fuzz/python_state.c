@@ -66,7 +66,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	search.version = (uint32_t)get(data, 2);
 	search.runtime_addr = get(data + 2, 8);
 	result = python_state_search(&search, &found);
-	assert(result == LOCATE_FOUND || result == LOCATE_NOT_YET || result == LOCATE_UNKNOWN);
+	assert(result == LOCATE_FOUND || result == LOCATE_NOT_YET ||
+	       result == LOCATE_UNKNOWN);
 	if (result == LOCATE_FOUND) {
 		assert(python_layout_is_sane(&found.layout));
 		assert(found.tls_off >= -PYTHON_BYTES_BELOW &&
