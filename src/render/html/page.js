@@ -20,6 +20,7 @@ const COLUMNS = { function: 5, frame: 2, node: 2, weight: facts.hasCpu ? 2 : 1, 
 const MAX_ROWS = 60; /* of a table, until more are asked for */
 const MAX_OPTIONS = 500; /* of a filter */
 const MAX_CALLS = 40; /* rows of a table of callers */
+const MAX_WAY = 6; /* calls before a line that are named */
 const MAX_INSTRUCTIONS = 200; /* of a line */
 
 const fileNames = distinct(stacks.paths);
@@ -501,7 +502,7 @@ const TABLES = {
 		text: (i) => `${lines[i].key} ${functionName(view.lineFunction[i])}`,
 		cells: (i) => [
 			el("td", { class: "name" }, narrowLineLink(i)),
-			el("td", { class: "name", title: functionName(view.lineFunction[i]) },
+			el("td", { class: `name ${jitClass(view.lineFunction[i])}`, title: functionName(view.lineFunction[i]) },
 				functionName(view.lineFunction[i]))],
 	},
 	functions: {
@@ -525,6 +526,10 @@ const TABLES = {
 
 function functionName(i) {
 	return i < 0 ? "" : functions[i].name;
+}
+
+function jitClass(i) {
+	return i >= 0 && functions[i].kind === 3 ? "jit" : "";
 }
 
 function headRow(table) {
@@ -809,6 +814,26 @@ function callsOf(line) {
 	return { callers: callers.sorted(), callees: callees.sorted() };
 }
 
+/* The way of calls by which most of the line's total came, the outermost first. */
+function usualWay(line, total) {
+	const ways = new Map();
+	for (const sample of view.samples) {
+		const at = outwards(sample.node, (node) => frameLine[nodeFrame[node]] === line);
+		const way = [];
+		if (at < 0)
+			continue;
+		for (let up = outwards(nodeParent[at], hasLine); up >= 0; up = outwards(nodeParent[up], hasLine))
+			way.unshift(nodeFrame[up]);
+		const known = ways.get(way.join()) || { way, value: 0 };
+		known.value += sample.value;
+		ways.set(way.join(), known);
+	}
+	const { way, value } = [...ways.values()].sort((a, b) => b.value - a.value)[0];
+	return way.length ? el("p", {}, `${percent(value / total)} % of its total by `, way.length > MAX_WAY ? "\u2026 \u203a " : "",
+		...way.slice(-MAX_WAY).flatMap((frame, i) =>
+			[i ? " \u203a " : "", `${functionName(frameFunction[frame])} `, lineLink(frameLine[frame])])) : "";
+}
+
 function callRow(row, whole) {
 	const td = el("td", { class: "name" });
 	if (row.frame !== undefined) {
@@ -892,7 +917,7 @@ function showSelected() {
 	};
 	const { callers, callees } = callsOf(line);
 	box.replaceChildren(
-		el("h3", {}, `${lineText(line)} `, el("span", { class: "mono" }, name)),
+		el("h3", {}, `${lineText(line)} `, el("span", { class: `mono ${jitClass(view.lineFunction[line])}` }, name)),
 		el("p", {}, total
 			? `self ${figure(sums.self[line])}, total ${figure(total)}` +
 				`; line ${rank + 1} of ${view.lines.length} by self`
@@ -902,8 +927,8 @@ function showSelected() {
 			view.lineFunction[line] >= 0
 				? action("Only beneath this function", { beneath: functions[view.lineFunction[line]].key, zoom: null }) : "",
 			state.beneath ? action("With all callers again", { beneath: null, zoom: null }) : ""),
-		el("div", { class: "pair" },
-			callTable("Called from", callers, total), callTable("What it spends its total on", callees, total)),
+		...(total ? [usualWay(line, total), el("div", { class: "pair" },
+			callTable("Called from", callers, total), callTable("What it spends its total on", callees, total))] : []),
 		instructionTable(line));
 }
 
@@ -1315,6 +1340,11 @@ function listen() {
 		for (const label of labels)
 			none[label.param] = null;
 		go(none);
+	});
+	/* In a narrow window the source is below the table. */
+	$("hot").addEventListener("click", (event) => {
+		if (event.target.closest("a.place") && $("source").getBoundingClientRect().top > innerHeight - 150)
+			$("source").scrollIntoView();
 	});
 	$("previous").addEventListener("click", () => goToLine(-1));
 	$("next").addEventListener("click", () => goToLine(1));
