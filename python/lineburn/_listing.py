@@ -89,7 +89,7 @@ def _head(data) -> str:
     if samples["cpu_ns"]:
         text += ": CPU %.2f s of %.2f s" % (samples["cpu_ns"] / 1e9, data["duration_ns"] / 1e9)
     if samples["count"]:
-        text += ", %.0f %% with a source line" % (100 * samples["with_line"] / samples["count"])
+        text += ", %.1f %% with a source line" % share(samples, data, "with_line")
     if samples["lost"]:
         text += ", %d samples lost" % samples["lost"]
     if not samples["count"]:
@@ -112,21 +112,22 @@ def _hottest(lines, name_of):
     return rows
 
 
-def _share(file, data, what) -> float:
+def share(part, data, what) -> float:
+    """Percent of all CPU time; of the samples, where no time is known. @part: a file, or data["samples"]."""
     if data["samples"]["cpu_ns"]:
-        return 100 * file[what + "_cpu_ns"] / data["samples"]["cpu_ns"]
-    return 100 * file[what] / (data["samples"]["count"] or 1)
+        return 100 * part[what + "_cpu_ns"] / data["samples"]["cpu_ns"]
+    return 100 * part[what] / (data["samples"]["count"] or 1)
 
 
 def _is_shown(file, data) -> bool:
     """The user's own files, and libraries that are hot themselves."""
     path = file["path"]
     is_library = any(part in path for part in _LIBRARY_PARTS) or path.startswith(("/usr/", "<frozen ", "<string>"))
-    return _share(file, data, "self" if is_library else "total") >= (1 if is_library else _MIN_PERCENT)
+    return share(file, data, "self" if is_library else "total") >= (1 if is_library else _MIN_PERCENT)
 
 
 def _file_head(file, data, name_of) -> str:
-    text = "self %.1f %%, total %.1f %%" % (_share(file, data, "self"), _share(file, data, "total"))
+    text = "self %.1f %%, total %.1f %%" % (share(file, data, "self"), share(file, data, "total"))
     note = file["source"]["note"]
     return '<p style="margin:0 0 .3em"><b>%s</b> <span style="%s">%s%s</span></p>' % (
         _escaped(name_of(file["path"])), _FAINT, text, "; " + _escaped(note) if note else "")

@@ -11,7 +11,7 @@ import json
 import os
 import sys
 
-from . import _binary, _extra
+from . import _binary, _extra, _listing
 from ._binary import Error
 from ._profile import Profile
 
@@ -39,7 +39,7 @@ def _head(profile) -> str:
     samples = profile.data["samples"]
     text = "%d samples, %.2f s of CPU" % (samples["count"], samples["cpu_ns"] / 1e9)
     if samples["count"]:
-        text += ", %.1f %% with a source line" % (100 * samples["with_line"] / samples["count"])
+        text += ", %.1f %% with a source line" % _listing.share(samples, profile.data, "with_line")
     return text + "; self: CPU on the line and in called code without lines; total: the line is on the stack"
 
 

@@ -63,6 +63,19 @@ static void learn_names(struct owner_labels *labels)
 		learn_name(labels, &labels->p->samples[i]);
 }
 
+static bool has_texts(const struct owner_labels *labels, const char *key)
+{
+	const struct profile *p = labels->p;
+
+	for (size_t i = 0; i < NR_OWNER_TEXTS; i++)
+		if (i != OWNER_LABEL && labels->text[i] == key)
+			return true;
+	for (size_t i = 0; i < p->nr_labels; i++)
+		if (p->labels[i].key == key && *p->labels[i].str)
+			return true;
+	return false;
+}
+
 struct owner_labels owner_labels_of(const struct profile *p, const char *label)
 {
 	struct owner_labels labels = {
@@ -77,8 +90,10 @@ struct owner_labels owner_labels_of(const struct profile *p, const char *label)
 	for (size_t i = 0; i < NR_OWNER_TEXTS; i++)
 		if (i != OWNER_LABEL)
 			labels.text[i] = strpool_add(p->pool, text_labels[i]);
-	if (label)
+	if (label) {
 		labels.text[OWNER_LABEL] = strpool_add(p->pool, label);
+		labels.is_text = has_texts(&labels, labels.text[OWNER_LABEL]);
+	}
 	learn_names(&labels);
 	return labels;
 }
@@ -109,7 +124,8 @@ static void take_label(const struct owner_labels *labels, struct sample_owner *o
 	for (size_t i = 0; i < NR_OWNER_TEXTS; i++)
 		if (label->key == labels->text[i])
 			owner->text[i] = label->str;
-	if (label->key == labels->text[OWNER_LABEL] && !*label->str)
+	if (label->key == labels->text[OWNER_LABEL] && !*label->str &&
+	    (label->num || *label->unit || !labels->is_text))
 		owner->text[OWNER_LABEL] =
 			strpool_print(labels->p->pool, "%" PRId64, label->num);
 }

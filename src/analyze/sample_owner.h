@@ -41,13 +41,16 @@ struct owner_labels {
 	const struct profile *p;
 	const char *text[NR_OWNER_TEXTS];
 	const char *pid, *tid, *ns_pid, *cgroup_id, *empty;
+	bool is_text; /* OWNER_LABEL has texts, not numbers */
 	struct owner_name *names; /* heap */
 	size_t nr_names, cap_names;
 	struct hashmap by_id; /* -> index in names */
 };
 
 /**
- * @label  key of a label that becomes OWNER_LABEL, also one with a number; NULL: none
+ * @label  key of a label that becomes OWNER_LABEL, also one with a number; NULL: none.
+ *   The format writes an empty text and the number 0 in the same way: it is a text if
+ *   any sample has one, or if it is a label of ours.
  *
  * Collects containers' names. With too many containers or out of memory, some samples
  * lack their container's name.

@@ -88,7 +88,10 @@ extern const size_t nr_export_formats;
 /** Finds a format. NULL: there is none with that name. */
 const struct export_format *export_format_find(const char *name);
 
-/** Finds the format by the longest suffix of a file's name. NULL: none has it. */
+/**
+ * Finds the format by the longest suffix of a file's name; callgrind.out.PID is
+ * callgrind. NULL: the name tells none.
+ */
 const struct export_format *export_format_of_file(const char *path);
 
 #endif

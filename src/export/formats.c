@@ -33,6 +33,17 @@ const struct export_format *export_format_find(const char *name)
 	return NULL;
 }
 
+/* Is it a name as Valgrind gives it: "callgrind.out.4711", ".4711.2", ".4711-01"? */
+static bool is_callgrind_name(const char *path)
+{
+	static const char start[] = "callgrind.out";
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t len = strlen(start);
+
+	return !strncmp(name, start, len) &&
+	       name[len + strspn(name + len, "0123456789.-")] == '\0';
+}
+
 /* Returns the length of the longest of @suffixes that @path ends in; 0: none. */
 static size_t suffix_len(const char *path, const char *suffixes)
 {
@@ -63,5 +74,6 @@ const struct export_format *export_format_of_file(const char *path)
 			best = &export_formats[i];
 		}
 	}
-	return best;
+	/* KCachegrind looks for such names, which have no suffix. */
+	return !best && is_callgrind_name(path) ? export_format_find("callgrind") : best;
 }

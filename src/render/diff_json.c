@@ -117,6 +117,17 @@ static json_t *verdict_value(struct json_builder *b, const struct diff_verdict *
 	return verdict;
 }
 
+/* The members of annotate's "omitted" that a comparison has. */
+static void set_omitted(struct json_builder *b, json_t *root, size_t lines,
+			size_t functions)
+{
+	json_t *omitted = json_object();
+
+	json_set(b, omitted, "lines", json_count(lines));
+	json_set(b, omitted, "functions", json_count(functions));
+	json_set(b, root, "omitted", omitted);
+}
+
 static void set_lists(struct json_builder *b, json_t *root, const struct render_input *in,
 		      size_t limit)
 {
@@ -125,7 +136,6 @@ static void set_lists(struct json_builder *b, json_t *root, const struct render_
 	size_t nr_lines = limit && limit < d->nr_lines ? limit : d->nr_lines;
 	size_t nr_functions = limit && limit < d->nr_functions ? limit : d->nr_functions;
 	json_t *lines = json_array(), *functions = json_array(), *rules = json_array();
-	json_t *left_out = json_object();
 
 	for (size_t i = 0; i < nr_lines; i++)
 		json_add(b, lines, line_value(b, &d->lines[i]));
@@ -133,11 +143,11 @@ static void set_lists(struct json_builder *b, json_t *root, const struct render_
 		json_add(b, functions, function_value(b, &d->functions[i]));
 	for (size_t i = 0; v && i < v->nr; i++)
 		json_add(b, rules, verdict_value(b, &v->items[i]));
-	json_set(b, left_out, "lines", json_count(d->nr_lines - nr_lines));
-	json_set(b, left_out, "functions", json_count(d->nr_functions - nr_functions));
 	json_set(b, root, "lines", lines);
 	json_set(b, root, "functions", functions);
-	json_set(b, root, "left_out", left_out);
+	if (limit)
+		set_omitted(b, root, d->nr_lines - nr_lines,
+			    d->nr_functions - nr_functions);
 	json_set(b, root, "rules", rules);
 }
 

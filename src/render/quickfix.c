@@ -3,10 +3,10 @@
  * annotate --format quickfix: hot lines as the notes of a compiler (GCC's form), for
  * error lists of editors, the line with most self first:
  *
- *  /home/me/dither.c:47: note: 34.9 % self, 62.1 % total, dither_row
+ *  /home/me/dither.c:47:1: note: 34.9 % self, 62.1 % total, dither_row
  *
- * An editor opens what stands before the first ":LINE:". A path with a line break is
- * escaped, so it cannot add a line.
+ * GCC prints a column by default, and some editors know only that form. A sample has
+ * none, so it is 1. A path with a line break is escaped, so it cannot add a line.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -22,9 +22,10 @@ static void put_note(const struct attribution *a, const struct hot_line *n, FILE
 	struct figure self = figure_percent(share_of(a, &n->line->self));
 
 	escape_terminal(out, n->file->path);
-	fprintf(out, ":%" PRIu32 ": note: %s %% self, %s %% total, ", n->line->line,
+	fprintf(out, ":%" PRIu32 ":1: note: %s %% self, %s %% total%s", n->line->line,
 		*self.text ? self.text : "0.0",
-		figure_percent(share_of(a, &n->line->total)).text);
+		figure_percent(share_of(a, &n->line->total)).text,
+		*n->line->function ? ", " : "");
 	escape_terminal(out, n->line->function);
 	fputc('\n', out);
 }

@@ -51,7 +51,7 @@ import json, sys
 d = json.load(sys.stdin)
 line = d["lines"][0]
 print(d["kind"], d["per"], d["unit"], line["line"], line["text"]["before"].strip(), line["match"])
-print(d["significant_lines"], d["left_out"], d["whole"]["significant"])'
+print(d["significant_lines"], d["omitted"], d["whole"]["significant"])'
 lineburn diff dither.pb.gz dither2.pb.gz --fail-if 'main +10%' --fail-if 'dither.py:54 +10%' \
 	--fail-if 'total +3%' >out
 echo "exit $?"

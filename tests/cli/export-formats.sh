@@ -6,10 +6,11 @@ for format in folded folded-perfanno folded-emacs perf callgrind autofdo csv qui
 done
 lineburn export -f json hot.pb.gz >one.json
 lineburn annotate --json hot.pb.gz | cmp - one.json && echo "json is that of annotate"
-for name in x.folded x.callgrind x.afdo x.csv x.qf x.json x.pb.gz x.speedscope.json x.cpuprofile x.json.gz; do
+for name in x.folded x.callgrind callgrind.out.1 x.afdo x.csv x.qf x.json x.pb.gz x.speedscope.json x.cpuprofile x.json.gz; do
 	lineburn export hot.pb.gz -o $name && echo "$name: $(wc -c <$name | awk '{ print ($1 > 0) ? "written" : "empty" }')"
 done
 lineburn export -f folded hot.pb.gz | cmp - x.folded && echo "the same by name"
+cmp x.callgrind callgrind.out.1 && echo "the name that KCachegrind looks for"
 lineburn export -f folded --labels none hot.pb.gz
 head -n 1 x.speedscope.json x.cpuprofile && gunzip -c x.json.gz | head -c 8 && echo
 lineburn export -f csv --labels pid hot.pb.gz

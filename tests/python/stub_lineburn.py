@@ -2,8 +2,8 @@
 """Stands in for "lineburn record" where nothing can be sampled: writes a profile of made-up samples.
 
 package.py has the program that calls this, and the real lineburn for every other command.
-STUB_SAMPLES: the samples, as JSON: [[file, function, line, samples, thread name], ...]; or a file that
-  has them when the recording ends
+STUB_SAMPLES: the samples, as JSON: [[file, function, line, samples, thread name], ...], at the end of each
+  also its CPU time in ns, if that is not 1 ms a sample; or a file that has them when the recording ends
 STUB_SAYS: only print these sentences, and end with the status STUB_STATUS
 STUB_LOG: a file to which the arguments are written, as JSON
 """
@@ -43,9 +43,10 @@ def profile(samples):
         return field(1, number(kind)) + field(2, number(unit))
 
     out = field(1, value_type("samples", "count")) + field(1, value_type("cpu", "nanoseconds"))
-    for index, (path, function, line, count, comm) in enumerate(samples, 1):
+    for index, (path, function, line, count, comm, *cpu_ns) in enumerate(samples, 1):
         label = field(1, number("comm")) + field(2, number(comm))
-        out += field(2, field(1, index) + field(2, varint(count) + varint(count * 1000000)) + field(3, label))
+        values = varint(count) + varint(cpu_ns[0] if cpu_ns else count * 1000000)
+        out += field(2, field(1, index) + field(2, values) + field(3, label))
         out += field(4, field(1, index) + field(4, field(1, index) + field(2, line)))
         out += field(5, field(1, index) + field(2, number(function)) + field(4, number(path)))
     out += field(9, 1) + field(10, 2000000000) + field(11, value_type("cpu", "nanoseconds")) + field(12, 1000000)

@@ -9,7 +9,7 @@ from package import equal, holds, path
 from stub_lineburn import write_profile
 from suite import TOP, write
 
-from lineburn import _extra, mcp
+from lineburn import _binary, _extra, mcp
 
 HOT = os.path.join(TOP, "tests/cli/data/hot.pb.gz")
 SERVER = mcp.Server(HOT)
@@ -52,6 +52,12 @@ def hot_lines():
         "for (unsigned long i = 0; i < n; i++) x = STEP(x, i); /* HOT five */"))
     equal("mcp-hot-cut", call("hot_lines", limit=1)[0].splitlines()[-1],
           "LEFT OUT: 2 more lines (49.4 % self together); raise limit (now 1) to see them")
+    # Half of the samples have a line, and they are longer ones.
+    uneven = write_profile(path("uneven.pb.gz"), [["/a/x.py", "f", 1, 5, "a", 9000000],
+                                                  ["/a/x.py", "g", 0, 5, "a", 1000000]])
+    said = call("hot_lines", profile=uneven)[0].splitlines()[0]
+    holds("mcp-hot-share", "10 samples, 0.01 s of CPU, 90.0 % with a source line;" in said, said)
+    holds("mcp-hot-share-of-annotate", "90.0 % have a source line" in _binary.run("annotate", uneven))
 
 
 def source():

@@ -245,6 +245,42 @@ static void test_hostile_labels(void **state)
 	assert_true(g->items[0].self.samples == UINT64_MAX);
 }
 
+/* Adds a sample with one label, and returns whether its group has a value. */
+static bool is_told(const char *key, const char *text, const char *unit,
+		    const char *value)
+{
+	_cleanup_(attribution_freep) struct attribution *a = NULL;
+	_cleanup_(groups_freep) struct groups *g = NULL;
+	uint32_t line = add_location(p, add_mapping(p, "/a"), 1, MISS_NONE, "f@/f.c:1");
+	struct profile_label label = {.key = strpool_add(pool, key),
+				      .str = strpool_add(pool, text),
+				      .unit = strpool_add(pool, unit)};
+	bool ret = false;
+
+	profile_add_sample(p, &line, 1, &label, 1, 0, (int64_t[]){1, 1});
+	assert_int_equal(attribution_new(p, &(struct attribution_options){0}, &a), 0);
+	if (groups_new(p, a, GROUP_BY_LABEL, key, &g, NULL))
+		return false;
+	for (size_t i = 0; i < g->nr; i++)
+		ret |= g->items[i].is_told &&
+		       !strcmp(g->items[i].text[OWNER_LABEL], value);
+	return ret;
+}
+
+/* In the file, an empty text is the same as the number 0. */
+static void test_empty_values(void **state)
+{
+	(void)state;
+	assert_true(is_told("retries", "", "", "0"));
+	assert_true(is_told("bytes", "", "bytes", "0"));
+	assert_true(is_told("span", "x", "", "x"));
+	assert_false(is_told("span", "", "", "0"));
+	assert_true(is_told("span", "", "bytes", "0"));
+	/* known to be a text, though no sample has one */
+	assert_false(is_told("exe", "", "", "0"));
+	assert_true(is_told("exe", "/bin/a", "", "/bin/a"));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -253,6 +289,7 @@ int main(void)
 		TEST(test_owners),       TEST(test_cgroup_without_path),
 		TEST(test_no_label),     TEST(test_no_samples),
 		TEST(test_ten_thousand), TEST(test_hostile_labels),
+		TEST(test_empty_values),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,6 +69,16 @@ static void names_tell_formats(void **state)
 	assert_string_equal(export_format_of_file("x.speedscope.json")->name,
 			    "speedscope");
 	assert_string_equal(export_format_of_file("x.json.gz")->name, "firefox");
+	assert_string_equal(export_format_of_file("callgrind.out.1")->name, "callgrind");
+	assert_string_equal(export_format_of_file("a/callgrind.out.4711.2")->name,
+			    "callgrind");
+	assert_string_equal(export_format_of_file("callgrind.out.1.folded")->name,
+			    "folded");
+	assert_string_equal(export_format_of_file("callgrind.out")->name, "callgrind");
+	/* the suffix of a listing, which is no format of this table */
+	assert_null(export_format_of_file("callgrind.out.1.json"));
+	assert_null(export_format_of_file("my-callgrind.out.1"));
+	assert_null(export_format_of_file("callgrind.out.1/x"));
 	assert_null(export_format_of_file("x.gz"));
 	assert_null(export_format_of_file("x"));
 	assert_null(export_format_of_file("-"));

@@ -37,6 +37,8 @@ static const struct golden goldens[] = {
 	{"typical", "annotate", "quickfix", "", OPTS(100, 2, 0.005)},
 	{"hostile", "annotate", "csv", "", OPTS(100, 2, 0.005)},
 	{"hostile", "annotate", "quickfix", "", OPTS(100, 2, 0.005)},
+	/* a line whose function is not known */
+	{"no-source", "annotate", "quickfix", "", OPTS(100, 2, 0.005)},
 	{"typical", "report", "text", "", OPTS(100, 2, 0.005)},
 	{"typical", "report", "text", "80", OPTS(80, 2, 0.005)},
 	{"typical", "report", "text", "colour", OPTS(100, 2, 0.005, .colour = true)},
