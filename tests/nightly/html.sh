@@ -1,8 +1,8 @@
 #!/bin/sh
 # Pages of lineburn html in chromium, opened from the disk: hostile names, figures beside annotate's,
 # everything that one can click, accessibility, size and time.
-# The screenshots of README.md, of a page of tests/workloads/python/known.py (run -F 999 -o known.html):
-#   BROWSER_MODULES=build/browser node tests/nightly/browser/page.mjs shots known.html docs/img
+# The screenshots of README.md, of a page of tests/workloads/python/dither.py (run -F 999 -o dither.html):
+#   BROWSER_MODULES=build/browser node tests/nightly/browser/page.mjs shots dither.html docs/img
 . "${TOP:?}/tests/root/lib.sh"
 browser=$TOP/tests/nightly/browser
 for command in chromium node npm; do
