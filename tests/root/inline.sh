@@ -22,6 +22,12 @@ if command -v go >/dev/null; then
 		return 1
 	}
 	check pprof-inlines inlined_frames
+	inlined_call() {
+		pprof -peek '^spin$' inline.pb.gz >peek.txt 2>&1 && grep -q ' both (inline)$' peek.txt && return 0
+		tail -n 6 peek.txt | tr '\n' '|'
+		return 1
+	}
+	check pprof-peek-inlines inlined_call
 else
 	skip pprof-inlines "no go"
 fi

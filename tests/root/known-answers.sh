@@ -52,6 +52,15 @@ if command -v go >/dev/null; then
 		return 1
 	}
 	check pprof-reads pprof_reads
+	# The source of a function, and its callers.
+	pprof_lists() {
+		pprof -list '^five$' c.pb.gz >list.txt 2>&1 && pprof -peek '^five$' c.pb.gz >peek.txt 2>&1 &&
+			grep -Eq '^ +[0-9.]+m?s +[0-9.]+m?s +15:.*HOT five' list.txt &&
+			grep -Eq ' 100% +\| +main$' peek.txt && return 0
+		cat list.txt peek.txt | tail -n 12 | tr '\n' '|'
+		return 1
+	}
+	check pprof-lists pprof_lists
 	pprof_share() {
 		share=$(awk '$NF ~ /hot\.c:15$/ || $0 ~ /five .*hot\.c:/ { sub("%", "", $2); print int($2); exit }' top.txt)
 		echo "pprof says ${share:-0} % for five"
