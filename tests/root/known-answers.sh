@@ -56,7 +56,7 @@ if command -v go >/dev/null; then
 	pprof_lists() {
 		pprof -list '^five$' c.pb.gz >list.txt 2>&1 && pprof -peek '^five$' c.pb.gz >peek.txt 2>&1 &&
 			grep -Eq '^ +[0-9.]+m?s +[0-9.]+m?s +15:.*HOT five' list.txt &&
-			grep -Eq ' 100% +\| +main$' peek.txt && return 0
+			grep -Eq '[0-9.]+% +\| +main$' peek.txt && return 0
 		cat list.txt peek.txt | tail -n 12 | tr '\n' '|'
 		return 1
 	}
