@@ -342,7 +342,8 @@ static void print_figures(const struct listing *l, const struct weight *self,
 	if (self->cpu_ns)
 		snprintf(seconds, sizeof(seconds), "%.2f", (double)self->cpu_ns / 1e9);
 	paint_print(l, heat, "%6s", figure_percent(listing_share(l, self)).text);
-	fprintf(l->out, "  %8s  %7" PRIu64 "  %6s  ", seconds, self->samples,
+	fprintf(l->out, "  %8s  %7s  %6s  ", seconds,
+		figure_counted(l->in->attribution, self->samples).text,
 		figure_percent(of_own).text);
 }
 
@@ -376,8 +377,11 @@ static void print_row(const struct listing *l, const struct group_widths *w,
 static void print_heading(const struct listing *l, const struct group_widths *w)
 {
 	paint_begin(l, PAINT_DIM);
-	fprintf(l->out, "%s     CPU s  samples  line %%  ",
-		counts_samples(l->in->attribution) ? " CPU %" : "     %");
+	fprintf(l->out, "%s     CPU s  %7s  line %%  ",
+		l->in->attribution->all.cpu_ns || counts_samples(l->in->attribution)
+			? " CPU %"
+			: "     %",
+		counts_time(l->in->attribution) ? "time" : "samples");
 	for (size_t c = 0; c <= w->last; c++) {
 		const char *heading = heading_of(l->in->groups, (enum column)c);
 		size_t columns;

@@ -193,7 +193,12 @@ static void print_first_line(const struct listing *l, const struct summary *s)
 	describe_time(time, sizeof(time), l->in, s);
 
 	paint_begin(l, PAINT_BOLD);
-	if (!counts_samples(a) && !strcmp(a->counted.unit, "count"))
+	if (counts_time(a) && a->all.cpu_ns)
+		listing_sentence(l, 0, TITLE_COLUMN, TITLE "samples not known: %s", time);
+	else if (counts_time(a))
+		listing_sentence(l, 0, TITLE_COLUMN, TITLE "samples not known: %s of %s",
+				 figure_time(a->all.samples).text, a->counted.type);
+	else if (!counts_samples(a) && !strcmp(a->counted.unit, "count"))
 		listing_sentence(l, 0, TITLE_COLUMN, TITLE "%" PRIu64 " %s",
 				 a->all.samples, a->counted.type);
 	else if (counts_samples(a))
