@@ -410,6 +410,9 @@ static void say_no_samples(const struct listing *l, const struct summary *s,
 	SAY_IF(l, text->origin);
 	if (left_out)
 		SAY(l, "Without --skip-compile they are listed.");
+	else if (!l->in->profile->extra.present)
+		SAY(l, "The profile has no positive values: its tool recorded nothing, "
+		       "or it is a difference of two profiles in which nothing grew.");
 	else
 		SAY(l, "The target used no CPU, or too little to be sampled by a tick: "
 		       "waiting is not sampled. Record for longer, or with a higher -F.");
