@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "analyze/frame_filter.h"
+#include "analyze/phase.h"
 #include "base/escape.h"
 #include "render/figure.h"
 #include "render/groups.h"
@@ -254,18 +255,13 @@ static void print_shares(const struct listing *l, const struct summary *s)
 /* "import 31.2 %, Numba compilation 40.1 %": lists the phases with samples. */
 static void list_phases(char *buf, size_t size, const struct phases *phases)
 {
-	static const char *const words[] = {
-		[PHASE_IMPORT] = "import",
-		[PHASE_NUMBA_COMPILE] = "Numba compilation",
-	};
-
 	buf[0] = '\0';
 	for (size_t i = PHASE_IMPORT; i < NR_PHASES; i++) {
 		double share = phase_share(phases, (enum phase)i);
 
 		if (share > 0)
-			text_append(buf, size, "%s%s %s %%", *buf ? ", " : "", words[i],
-				    figure_percent(share).text);
+			text_append(buf, size, "%s%s %s %%", *buf ? ", " : "",
+				    phase_words[i], figure_percent(share).text);
 	}
 }
 
