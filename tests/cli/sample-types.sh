@@ -25,3 +25,5 @@ python3 other_tool.py made.pb.gz cpu/nanoseconds=1000000000,3000000
 lineburn annotate made.pb.gz
 lineburn report --by comm made.pb.gz
 lineburn diff made.pb.gz made.pb.gz
+lineburn html -o made.html made.pb.gz 2>/dev/null
+grep -o '"counts[a-zA-Z]*":[a-z]*' made.html
