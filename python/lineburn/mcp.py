@@ -112,7 +112,7 @@ TOOLS = {
                 {"profile": _PROFILE, "what": {"type": "string", "description": "a function, or FILE:LINE"},
                  "limit": _LIMIT}, ["what"]),
     "report": (report, "The hottest functions; or CPU time by container, unit, pod, process, thread, comm, user, "
-                       "cgroup or another label.",
+                       "cgroup, phase (import, compilation, the program itself) or another label.",
                {"profile": _PROFILE, "by": {"type": "string"}, "limit": _LIMIT}, []),
     "diff": (diff, "What changed from one profile to another, line by line, with significance.",
              {"before": {"type": "string"}, "after": {"type": "string"}, "limit": _LIMIT}, ["before", "after"]),

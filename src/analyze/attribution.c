@@ -492,9 +492,14 @@ static enum miss derived_miss(const struct work *w, const struct profile_locatio
 	case CODE_PYTHON:
 		return MISS_NO_LINE;
 	case CODE_UNKNOWN:
-		return has_function ? MISS_NO_DEBUG_INFO : MISS_NO_MAPPING;
+		return !has_function          ? MISS_NO_MAPPING
+		       : !w->p->extra.present ? MISS_OTHER_TOOL
+					      : MISS_NO_DEBUG_INFO;
 	default:
-		return has_function ? MISS_NO_DEBUG_INFO : MISS_NO_SYMBOLS;
+		/* What that tool found, or would have found with -g, is not known. */
+		return !w->p->extra.present ? MISS_OTHER_TOOL
+		       : has_function       ? MISS_NO_DEBUG_INFO
+					    : MISS_NO_SYMBOLS;
 	}
 }
 

@@ -129,7 +129,7 @@ struct attribution {
 	struct attribution_options options;
 	/*
 	 * Unit of weight.samples: samples/count; in files of other tools without it,
-	 * the profile's default type, e.g. alloc_space/bytes.
+	 * what profile_shown_value() has, e.g. alloc_space/bytes or cpu/nanoseconds.
 	 */
 	struct profile_value_type counted;
 	uint64_t

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/phase.h"
 #include "analyze/tally.h"
 #include "base/escape.h"
 #include "profile/labels.h"
@@ -18,8 +19,8 @@ const char *const group_by_names[] = {
 	[GROUP_BY_UNIT] = "unit",       [GROUP_BY_POD] = "pod",
 	[GROUP_BY_PROCESS] = "process", [GROUP_BY_THREAD] = "thread",
 	[GROUP_BY_COMM] = "comm",       [GROUP_BY_USER] = "user",
-	[GROUP_BY_CGROUP] = "cgroup",   [GROUP_BY_LABEL] = "",
-	[GROUP_BY_OWNER] = "",
+	[GROUP_BY_CGROUP] = "cgroup",   [GROUP_BY_PHASE] = "phase",
+	[GROUP_BY_LABEL] = "",          [GROUP_BY_OWNER] = "",
 };
 _Static_assert(ARRAY_SIZE(group_by_names) == NR_GROUP_BY, "one name each");
 
@@ -33,6 +34,7 @@ static const uint32_t texts_of[] = {
 	[GROUP_BY_COMM] = TEXT(COMM),
 	[GROUP_BY_USER] = TEXT(USER),
 	[GROUP_BY_CGROUP] = CONTAINER | TEXT(POD) | TEXT(UNIT) | TEXT(CGROUP),
+	[GROUP_BY_PHASE] = TEXT(LABEL),
 	[GROUP_BY_LABEL] = TEXT(LABEL),
 	[GROUP_BY_OWNER] = ALL_TEXTS,
 };
@@ -42,6 +44,7 @@ struct group_work {
 	const struct profile *p;
 	enum group_by by;
 	struct owner_labels labels;
+	uint8_t *phases; /* GROUP_BY_PHASE: enum phase of each sample; heap */
 	struct tally images; /* (container, executable or unit): of processes */
 	/* See group_of(). total: charged to a line; tag: has the label; seen: ns_pid */
 	struct tally groups;
@@ -55,6 +58,7 @@ static void work_deinit(struct group_work *w)
 	for (size_t i = 0; i < NR_OWNER_TEXTS; i++)
 		tally_deinit(&w->texts[i]);
 	owner_labels_deinit(&w->labels);
+	free(w->phases);
 }
 
 enum owner_text group_by_text(enum group_by by)
@@ -66,6 +70,7 @@ enum owner_text group_by_text(enum group_by by)
 		[GROUP_BY_COMM] = OWNER_COMM,
 		[GROUP_BY_USER] = OWNER_USER,
 		[GROUP_BY_CGROUP] = OWNER_CGROUP,
+		[GROUP_BY_PHASE] = OWNER_LABEL,
 		[GROUP_BY_LABEL] = OWNER_LABEL,
 	};
 
@@ -118,10 +123,21 @@ static uint32_t group_of(struct group_work *w, const struct sample_owner *o)
 	return tally_number(&w->groups, tally_key(text[group_by_text(w->by)]), of);
 }
 
-static int tally_sample(struct group_work *w, const struct profile_sample *s,
-			struct weight weight, bool has_line)
+/* Reads the labels of a sample. Its phase is one, if it was exported. */
+static struct sample_owner owner_of(const struct group_work *w, size_t index)
 {
-	struct sample_owner o = sample_owner_of(&w->labels, s);
+	struct sample_owner o = sample_owner_of(&w->labels, &w->p->samples[index]);
+
+	if (w->phases && !*o.text[OWNER_LABEL])
+		o.text[OWNER_LABEL] =
+			strpool_add(w->p->pool, phase_names[w->phases[index]]);
+	return o;
+}
+
+static int tally_sample(struct group_work *w, size_t index, struct weight weight,
+			bool has_line)
+{
+	struct sample_owner o = owner_of(w, index);
 	bool told = is_told(w->by, &o);
 	uint32_t group;
 
@@ -153,12 +169,17 @@ static int tally_all(struct group_work *w, const struct attribution *a)
 {
 	struct weigher weigher = weigher_of(w->p);
 
+	if (w->by == GROUP_BY_PHASE) {
+		w->phases = malloc(w->p->nr_samples + 1);
+		if (!w->phases || phases_of_samples(w->p, w->phases))
+			return -ENOMEM;
+	}
 	for (size_t i = 0; i < w->p->nr_samples; i++) {
 		const struct profile_sample *s = &w->p->samples[i];
 		struct weight weight = weigher_weigh(&weigher, s);
 
 		if (!weight_is_zero(&weight) &&
-		    tally_sample(w, s, weight, a->charges[i].frame != PROFILE_NONE))
+		    tally_sample(w, i, weight, a->charges[i].frame != PROFILE_NONE))
 			return -ENOMEM;
 	}
 	return 0;
@@ -290,7 +311,10 @@ int groups_new(const struct profile *p, const struct attribution *a, enum group_
 	       const char *label, struct groups **ret, struct error *err)
 {
 	_cleanup_(groups_freep) struct groups *g = calloc(1, sizeof(*g));
-	struct group_work w = {.p = p, .by = by, .labels = owner_labels_of(p, label)};
+	struct group_work w = {
+		.p = p,
+		.by = by,
+		.labels = owner_labels_of(p, by == GROUP_BY_PHASE ? LABEL_PHASE : label)};
 	int rc = g ? tally_all(&w, a) : -ENOMEM;
 
 	if (!rc) {

@@ -22,6 +22,7 @@ enum group_by {
 	GROUP_BY_COMM,
 	GROUP_BY_USER,
 	GROUP_BY_CGROUP, /* path; if unknown, the id */
+	GROUP_BY_PHASE, /* computed (phase.h) unless it is a label */
 	GROUP_BY_LABEL, /* any label, by its key */
 	/*
 	 * Pid, container and unit: "processes" in JSON. Omits samples without any of

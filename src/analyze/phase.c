@@ -18,6 +18,13 @@ const char *const phase_names[] = {
 };
 _Static_assert(ARRAY_SIZE(phase_names) == NR_PHASES, "one name per phase");
 
+const char *const phase_words[] = {
+	[PHASE_REST] = "the program itself",
+	[PHASE_IMPORT] = "import",
+	[PHASE_NUMBA_COMPILE] = "Numba compilation",
+};
+_Static_assert(ARRAY_SIZE(phase_words) == NR_PHASES, "words for each phase");
+
 /* Phase of one address, in addition to enum phase: */
 enum {
 	/* compilation, unless its callers show another phase */

@@ -32,6 +32,9 @@ enum phase {
 /* Stable names, for JSON: "rest", "import", "numba_compile". */
 extern const char *const phase_names[NR_PHASES];
 
+/* For people: "the program itself", "import", "Numba compilation". */
+extern const char *const phase_words[NR_PHASES];
+
 struct phases {
 	struct weight of[NR_PHASES];
 	/*

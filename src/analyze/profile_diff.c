@@ -282,8 +282,9 @@ static uint64_t nr_independent(const struct profile *p, const struct attribution
 
 static bool counts_samples_of_cpu(const struct profile_value_type *counted)
 {
-	return !strcmp(counted->type, "samples") || !strcmp(counted->type, "sample") ||
-	       !strcmp(counted->type, "cpu");
+	return (!strcmp(counted->type, "samples") || !strcmp(counted->type, "sample") ||
+		!strcmp(counted->type, "cpu")) &&
+	       strcmp(counted->unit, "nanoseconds") != 0;
 }
 
 /* Can its noise be known, and are its figures those of the recordings before it? */
@@ -300,10 +301,10 @@ static int check_kind(struct profile_diff *d, const struct profile *p,
 				      name);
 	if (!is_cpu && p->count_value == PROFILE_NONE)
 		return error_set(err, -EINVAL,
-				 "%s does not count samples but %s, whose noise is not "
-				 "known: diff compares recordings of CPU time or of "
-				 "events",
-				 name, a->counted.type);
+				 "%s does not count samples but %s in %s, whose noise "
+				 "is not known: diff compares recordings of CPU time or "
+				 "of events",
+				 name, a->counted.type, a->counted.unit);
 	if (is_first) {
 		d->counted = a->counted;
 		d->has_cpu = has_cpu;

@@ -2,6 +2,7 @@
 #include "analyze/source.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <nettle/sha2.h>
 #include <stdlib.h>
 #include <string.h>
@@ -571,13 +572,45 @@ static bool is_newer(const struct profile *p, const struct stat *st)
 		st->st_mtim.tv_nsec > p->time_nanos % 1000000000);
 }
 
+/* Returns the last line with samples; lines are in ascending order. */
+static uint32_t last_line(const struct attribution_file *file)
+{
+	for (size_t i = file->nr_lines; i-- > 0;)
+		if (!file->lines[i].no_code)
+			return file->lines[i].line;
+	return 0;
+}
+
+/* Says why the file on disk, of @nr_lines, may not be the one that ran; "": it may. */
+static const char *doubt_of(const struct attacher *t, const struct stat *st,
+			    uint32_t nr_lines, const struct attribution_file *file)
+{
+	uint32_t last = last_line(file);
+
+	if (last > nr_lines)
+		return strpool_print(t->p->pool,
+				     "line %" PRIu32 " is beyond the end of the file: it "
+				     "has changed since it was recorded",
+				     last);
+	if (is_newer(t->p, st))
+		return strpool_add(t->p->pool,
+				   "changed since it was recorded: lines may be off");
+	if (!t->p->time_nanos)
+		return strpool_add(
+			t->p->pool,
+			"the profile does not tell when it was recorded: lines "
+			"are off if the file has changed since");
+	return "";
+}
+
 /*
  * Attaches a file. Return: 0 if it was that file (shown or not), -ENOMEM, or another
  * error.
  */
 static int attach_file(struct attacher *t, const char *path,
-		       struct attribution_source *source)
+		       struct attribution_file *file)
 {
+	struct attribution_source *source = &file->source;
 	size_t max = t->bytes_left < SOURCE_MAX_FILE_BYTES ? t->bytes_left
 							   : SOURCE_MAX_FILE_BYTES;
 	_cleanup_free_ char *text = NULL;
@@ -605,10 +638,7 @@ static int attach_file(struct attacher *t, const char *path,
 	if (r || !source->found)
 		return r;
 	source->from = strpool_add(t->p->pool, path);
-	if (is_newer(t->p, &st))
-		source->note = strpool_add(t->p->pool,
-					   "changed since it was recorded: lines may be "
-					   "off");
+	source->note = doubt_of(t, &st, run.nr_lines, file);
 	return 0;
 }
 
@@ -627,10 +657,10 @@ static bool is_cell(const char *path)
 	return *at == '/' && !strchr(at + 1, '/');
 }
 
-static int attach_from_disk(struct attacher *t, const char *path,
-			    struct attribution_source *source)
+static int attach_from_disk(struct attacher *t, struct attribution_file *file)
 {
-	const char *candidates[2], *looked;
+	struct attribution_source *source = &file->source;
+	const char *path = file->path, *candidates[2], *looked;
 	size_t nr = candidates_of(t, path, candidates);
 	int why = -ENOENT;
 
@@ -655,7 +685,7 @@ static int attach_from_disk(struct attacher *t, const char *path,
 		return 0;
 	}
 	for (size_t i = 0; i < nr; i++) {
-		int r = attach_file(t, candidates[i], source);
+		int r = attach_file(t, candidates[i], file);
 
 		if (!r || r == -ENOMEM)
 			return r;
@@ -774,7 +804,7 @@ static int attach_all(struct attacher *t, struct attribution *a)
 			r = attach_recorded(t, &t->p->extra.sources[recorded], wanted,
 					    &file->source);
 		else if (wanted)
-			r = attach_from_disk(t, file->path, &file->source);
+			r = attach_from_disk(t, file);
 		if (!r && file->source.found)
 			drop_plain_lines(file);
 	}

@@ -61,29 +61,14 @@ int weight_compare(struct weight a, struct weight b)
 /* ---- the values of a sample as one weight ---- */
 
 /*
- * Our profiles have samples/count and cpu/nanoseconds. Other profiles may omit one of
- * them, which is then computed from the other by the period. Heap profiles have
- * neither: then the default type is counted. It is also counted for events that are not
- * CPU time.
+ * Our profiles have samples/count and cpu/nanoseconds, or a count of other events. Other
+ * profiles may omit the count or the time, which is then computed from the other by the
+ * period. With neither period nor count, nanoseconds are what is counted.
  */
-static bool type_is(const struct profile_value_type *v, const char *type,
-		    const char *unit)
-{
-	return !strcmp(v->type, type) && !strcmp(v->unit, unit);
-}
-
-/* Rule of pprof: the default type; else the last one. */
-static uint32_t default_value(const struct profile *p)
-{
-	for (size_t i = 0; i < p->nr_value_types; i++)
-		if (*p->default_sample_type &&
-		    !strcmp(p->value_types[i].type, p->default_sample_type))
-			return (uint32_t)i;
-	return p->nr_value_types ? (uint32_t)p->nr_value_types - 1 : PROFILE_NONE;
-}
-
 struct weigher weigher_of(const struct profile *p)
 {
+	uint32_t shown = profile_shown_value(p);
+	bool has_period = profile_has_cpu_period(p);
 	struct weigher w = {.p = p,
 			    .samples_value = p->count_value,
 			    .samples_per = 1,
@@ -91,28 +76,21 @@ struct weigher weigher_of(const struct profile *p)
 			    .cpu_times = 1,
 			    .counted = {.type = strpool_add(p->pool, "samples"),
 					.unit = strpool_add(p->pool, "count")}};
-	bool has_period = p->period > 0 && type_is(&p->period_type, "cpu", "nanoseconds");
 
-	if (w.samples_value != PROFILE_NONE) {
-		if (w.cpu_value == PROFILE_NONE && has_period) {
-			w.cpu_value = w.samples_value;
-			w.cpu_times = (uint64_t)p->period;
-		}
-		/*
-		 * Recordings of other events, such as our page faults: count the
-		 * default type.
-		 */
-		if (w.cpu_value == PROFILE_NONE && *p->default_sample_type) {
-			w.samples_value = default_value(p);
-			w.counted = p->value_types[w.samples_value];
-		}
-	} else if (w.cpu_value != PROFILE_NONE && has_period) {
+	if (w.samples_value != PROFILE_NONE && w.cpu_value == PROFILE_NONE &&
+	    has_period) {
+		w.cpu_value = w.samples_value;
+		w.cpu_times = (uint64_t)p->period;
+	} else if (w.samples_value == PROFILE_NONE && w.cpu_value != PROFILE_NONE &&
+		   has_period) {
 		w.samples_value = w.cpu_value;
 		w.samples_per = (uint64_t)p->period;
-	} else {
-		w.samples_value = default_value(p);
-		if (w.samples_value != PROFILE_NONE)
-			w.counted = p->value_types[w.samples_value];
+	} else if (w.samples_value == PROFILE_NONE || w.cpu_value == PROFILE_NONE) {
+		w.samples_value = shown;
+		if (shown != PROFILE_NONE && shown != p->count_value)
+			w.counted = p->value_types[shown];
+		if (shown != PROFILE_NONE && shown == p->cpu_value)
+			w.counted.type = strpool_add(p->pool, "cpu");
 	}
 	return w;
 }

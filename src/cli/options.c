@@ -764,11 +764,10 @@ const struct option_row option_rows[] = {
 	 "a number of calls from 1 to 1000", MEMBER(viewing.call_depth), .min = 1,
 	 .max = CALL_TREE_MAX_DEPTH},
 	{"by", 0, "WHAT", ON_REPORT, parse_group_by,
-	 .help = "a table by container, unit, pod, process, thread, comm, user, cgroup "
-		 "or "
-		 "the name of another label",
-	 "container, unit, pod, process, thread, comm, user, cgroup or a label",
-	 .words = group_by_names, .min = GROUP_BY_NOTHING + 1, .max = GROUP_BY_CGROUP},
+	 .help = "a table by container, unit, pod, process, thread, comm, user, "
+		 "cgroup, phase or the name of another label",
+	 "container, unit, pod, process, thread, comm, user, cgroup, phase or a label",
+	 .words = group_by_names, .min = GROUP_BY_NOTHING + 1, .max = GROUP_BY_PHASE},
 	{"container", 0, "ID|NAME", ON_FILTERED, parse_filter,
 	 .help = "only samples of this container; this and the next seven options may be "
 		 "repeated; \"!\" in front excludes, \"-\" selects samples without one",

@@ -83,6 +83,8 @@ static const struct miss_words {
 	[MISS_NO_STACK] = {"no-stack", "the sample has no user address", ""},
 	[MISS_LIMIT] = {"limit", "a table was full",
 			"record for a shorter time, or at a lower -F"},
+	[MISS_OTHER_TOOL] = {"other-tool",
+			     "the tool that wrote the profile recorded no line", ""},
 };
 _Static_assert(ARRAY_SIZE(words) == NR_MISSES, "one row per miss");
 

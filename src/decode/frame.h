@@ -40,6 +40,7 @@ enum miss {
 	MISS_C_RUNTIME, /* C runtime code, with callers unknown or not to be charged */
 	MISS_NO_STACK, /* the sample carries no address to look up */
 	MISS_LIMIT, /* a table of the profiler was full */
+	MISS_OTHER_TOOL, /* the tool that wrote the profile stored no line */
 	NR_MISSES,
 };
 

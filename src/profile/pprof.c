@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/hash.h"
 #include "base/path.h"
 #include "base/vec.h"
@@ -668,23 +669,57 @@ static int walk(struct pprof_reader *r, const uint8_t *data, size_t len, uint32_
 	return 0;
 }
 
-/* Finds the values samples/count and cpu/nanoseconds. */
+/* Returns the first value of one of these types, the first of @types preferred. */
+static uint32_t find_value(const struct profile *p, const char *const *types,
+			   const char *unit)
+{
+	for (; *types; types++)
+		for (uint32_t i = 0; i < p->nr_value_types; i++)
+			if (!strcmp(p->value_types[i].type, *types) &&
+			    !strcmp(p->value_types[i].unit, unit))
+				return i;
+	return PROFILE_NONE;
+}
+
+/*
+ * Finds CPU time, and the count of its samples. Only beside CPU time are the names that
+ * other tools give that count taken for it: beside wall time, it counts waiting, too.
+ */
 static void find_values(struct profile *p)
 {
-	const char *samples = strpool_add(p->pool, "samples");
-	const char *count = strpool_add(p->pool, "count");
-	const char *cpu = strpool_add(p->pool, "cpu");
-	const char *nanoseconds = strpool_add(p->pool, "nanoseconds");
+	static const char *const cpu[] = {"cpu", "cpu-time", "cpu_time", NULL};
+	static const char *const samples[] = {"samples", NULL};
+	static const char *const others[] = {"cpu-samples", "cpu_samples", "sample",
+					     NULL};
 
-	p->count_value = p->cpu_value = PROFILE_NONE;
-	for (uint32_t i = (uint32_t)p->nr_value_types; i-- > 0;) {
+	p->cpu_value = find_value(p, cpu, "nanoseconds");
+	p->count_value = find_value(p, samples, "count");
+	if (p->count_value == PROFILE_NONE && p->cpu_value != PROFILE_NONE)
+		p->count_value = find_value(p, others, "count");
+}
+
+/* Other tools put several measures into one file, of which one is shown: says so. */
+static int tell_other_values(struct pprof_reader *r)
+{
+	struct profile *p = r->p;
+	uint32_t shown = profile_shown_value(p);
+	char sentence[1024] = "This profile also has ";
+	size_t nr = 0;
+
+	for (uint32_t i = 0; i < p->nr_value_types && !p->extra.present; i++) {
 		const struct profile_value_type *v = &p->value_types[i];
 
-		if (v->type == samples && v->unit == count)
-			p->count_value = i;
-		if (v->type == cpu && v->unit == nanoseconds)
-			p->cpu_value = i;
+		if (i != shown && i != p->count_value)
+			text_append(sentence, sizeof(sentence), "%s%.64s (%.64s)",
+				    nr++ ? ", " : "", v->type, v->unit);
 	}
+	if (!nr)
+		return 0;
+	/* The end stays where the list is cut. */
+	snprintf(sentence + strnlen(sentence, 900), 64, ": not shown.");
+	return profile_add_warning(p, sentence) == -ENOMEM
+		       ? pprof_no_room(r, -ENOMEM, "warnings")
+		       : 0;
 }
 
 /* Clears the defaults that profile_new() sets for our own profiles. */
@@ -719,7 +754,7 @@ static int read_message(struct pprof_reader *r, const uint8_t *data, size_t len)
 		code = walk(r, data, len, PPROF_WANT(2));
 	if (!code)
 		code = walk(r, data, len, PPROF_WANT_EXTRA);
-	return code;
+	return code ? code : tell_other_values(r);
 }
 
 static int read_bytes(struct pprof_reader *r, const void *data, size_t len)

@@ -755,6 +755,27 @@ bool stack_status_is_incomplete(uint32_t status)
 	       status < LB_NR_STACK_STATUS;
 }
 
+/* ---- values ---- */
+
+bool profile_has_cpu_period(const struct profile *p)
+{
+	return p->period > 0 && !strcmp(p->period_type.type, "cpu") &&
+	       !strcmp(p->period_type.unit, "nanoseconds");
+}
+
+uint32_t profile_shown_value(const struct profile *p)
+{
+	if (p->cpu_value != PROFILE_NONE)
+		return p->cpu_value;
+	if (p->count_value != PROFILE_NONE &&
+	    (profile_has_cpu_period(p) || !*p->default_sample_type))
+		return p->count_value;
+	for (uint32_t i = 0; i < p->nr_value_types && *p->default_sample_type; i++)
+		if (!strcmp(p->value_types[i].type, p->default_sample_type))
+			return i;
+	return p->nr_value_types ? (uint32_t)p->nr_value_types - 1 : PROFILE_NONE;
+}
+
 /* ---- build ids ---- */
 
 size_t build_id_parse(const char *hex, uint8_t ret[BUILD_ID_MAX_BYTES])

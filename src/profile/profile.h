@@ -251,8 +251,12 @@ struct profile {
 
 	struct profile_value_type *value_types;
 	size_t nr_value_types, cap_value_types;
-	uint32_t count_value; /* index of samples/count in values; PROFILE_NONE */
-	uint32_t cpu_value; /* index of cpu/nanoseconds; PROFILE_NONE */
+	/*
+	 * Index in values of samples/count, or PROFILE_NONE; in files of other tools also of
+	 * the like, such as cpu-samples/count.
+	 */
+	uint32_t count_value;
+	uint32_t cpu_value; /* same, of cpu/nanoseconds */
 
 	struct profile_mapping *mappings;
 	size_t nr_mappings, cap_mappings;
@@ -384,6 +388,14 @@ static inline int64_t profile_value(const struct profile *p,
 {
 	return value == PROFILE_NONE ? 0 : p->values[s->first_value + value];
 }
+
+/**
+ * Returns the value that figures are of: CPU time, else the default type of the file,
+ * else the count of samples, else, as in pprof, the last type. PROFILE_NONE: no types.
+ */
+uint32_t profile_shown_value(const struct profile *p);
+/** Does each sample stand for the same CPU time, the period? */
+bool profile_has_cpu_period(const struct profile *p);
 
 /* Returns a sample's locations, leaf first; NULL when it has none. */
 static inline const uint32_t *profile_stack(const struct profile *p,

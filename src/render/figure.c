@@ -5,7 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-bool counts_samples(const struct attribution *a)
+static bool is_in_nanoseconds(const struct profile_value_type *t)
+{
+	return t->unit && !strcmp(t->unit, "nanoseconds");
+}
+
+static bool is_of_cpu(const struct attribution *a)
 {
 	const char *type = a->counted.type;
 
@@ -13,9 +18,19 @@ bool counts_samples(const struct attribution *a)
 	       !strcmp(type, "cpu");
 }
 
+bool counts_time(const struct attribution *a)
+{
+	return is_in_nanoseconds(&a->counted);
+}
+
+bool counts_samples(const struct attribution *a)
+{
+	return is_of_cpu(a) && !counts_time(a);
+}
+
 const char *counted_name(const struct attribution *a)
 {
-	return counts_samples(a) ? "CPU" : a->counted.type;
+	return is_of_cpu(a) ? "CPU" : a->counted.type;
 }
 
 double share_of(const struct attribution *a, const struct weight *w)
@@ -86,6 +101,16 @@ struct figure figure_count(uint64_t nr, const char *singular, const char *plural
 	return f;
 }
 
+struct figure figure_counted(const struct attribution *a, uint64_t nr)
+{
+	struct figure f;
+
+	if (counts_time(a))
+		return figure_time(nr);
+	snprintf(f.text, sizeof(f.text), "%" PRIu64, nr);
+	return f;
+}
+
 struct figure figure_due_error(const struct profile_losses *l)
 {
 	struct figure f = {""};
@@ -97,11 +122,6 @@ struct figure figure_due_error(const struct profile_losses *l)
 }
 
 /* ---- sums over a whole profile ---- */
-
-static bool is_in_nanoseconds(const struct profile_value_type *t)
-{
-	return t->unit && !strcmp(t->unit, "nanoseconds");
-}
 
 struct summary summary_of(const struct profile *p)
 {

@@ -20,6 +20,11 @@ struct figure {
 /** Does the profile count CPU samples, rather than, for example, allocated bytes? */
 bool counts_samples(const struct attribution *a);
 
+/**
+ * Are the counts nanoseconds, because the file of another tool has no number of samples?
+ */
+bool counts_time(const struct attribution *a);
+
 /** Returns what is counted: "CPU", "alloc_space". It comes from the file: escape it. */
 const char *counted_name(const struct attribution *a);
 
@@ -48,6 +53,9 @@ struct figure figure_bytes(uint64_t bytes);
 
 /** "1 sample", "2 samples", "1 process", "2 processes"... */
 struct figure figure_count(uint64_t nr, const char *singular, const char *plural);
+
+/** "3067"; "1.00 s" if the counts are nanoseconds. */
+struct figure figure_counted(const struct attribution *a, uint64_t nr);
 
 /** "+-0.2 ": the error of the ticks due, in percent of them; "" if they are exact. */
 struct figure figure_due_error(const struct profile_losses *l);

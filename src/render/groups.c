@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/phase.h"
 #include "render/figure.h"
 #include "render/listing.h"
 #include "render/text.h"
@@ -34,6 +35,7 @@ static const struct {
 	[GROUP_BY_COMM] = {"(command not known)", "more command", "more commands"},
 	[GROUP_BY_USER] = {"(user not known)", "more user", "more users"},
 	[GROUP_BY_CGROUP] = {"(no cgroup)", "more cgroup", "more cgroups"},
+	[GROUP_BY_PHASE] = {"", "more phase", "more phases"},
 	[GROUP_BY_LABEL] = {"(no such label)", "more value", "more values"},
 	[GROUP_BY_OWNER] = {"", "", ""},
 };
@@ -74,6 +76,18 @@ static void group_name_shorten_ids(struct group_name *name)
 	*to = '\0';
 }
 
+/* The phase in words; another tool's label of that name unchanged. */
+static struct group_name phase_name(const char *text)
+{
+	struct group_name name;
+
+	for (size_t i = 0; i < NR_PHASES; i++)
+		if (!strcmp(text, phase_names[i]))
+			text = phase_words[i];
+	snprintf(name.text, sizeof(name.text), "%s", text);
+	return name;
+}
+
 static struct group_name container_name(const struct group *g)
 {
 	const char *id = g->text[OWNER_CONTAINER], *name = g->text[OWNER_CONTAINER_NAME];
@@ -109,6 +123,8 @@ static struct group_name group_name_of(enum group_by by, const struct group *g)
 		snprintf(ret.text, sizeof(ret.text), "%" PRIu32 "/%" PRIu32 "%s%s",
 			 g->pid, g->tid, gap, g->text[OWNER_COMM]);
 		return ret;
+	case GROUP_BY_PHASE:
+		return phase_name(g->text[OWNER_LABEL]);
 	case GROUP_BY_CGROUP:
 		if (!*g->text[OWNER_CGROUP])
 			snprintf(ret.text, sizeof(ret.text),
@@ -342,7 +358,8 @@ static void print_figures(const struct listing *l, const struct weight *self,
 	if (self->cpu_ns)
 		snprintf(seconds, sizeof(seconds), "%.2f", (double)self->cpu_ns / 1e9);
 	paint_print(l, heat, "%6s", figure_percent(listing_share(l, self)).text);
-	fprintf(l->out, "  %8s  %7" PRIu64 "  %6s  ", seconds, self->samples,
+	fprintf(l->out, "  %8s  %7s  %6s  ", seconds,
+		figure_counted(l->in->attribution, self->samples).text,
 		figure_percent(of_own).text);
 }
 
@@ -376,8 +393,11 @@ static void print_row(const struct listing *l, const struct group_widths *w,
 static void print_heading(const struct listing *l, const struct group_widths *w)
 {
 	paint_begin(l, PAINT_DIM);
-	fprintf(l->out, "%s     CPU s  samples  line %%  ",
-		counts_samples(l->in->attribution) ? " CPU %" : "     %");
+	fprintf(l->out, "%s     CPU s  %7s  line %%  ",
+		l->in->attribution->all.cpu_ns || counts_samples(l->in->attribution)
+			? " CPU %"
+			: "     %",
+		counts_time(l->in->attribution) ? "time" : "samples");
 	for (size_t c = 0; c <= w->last; c++) {
 		const char *heading = heading_of(l->in->groups, (enum column)c);
 		size_t columns;

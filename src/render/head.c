@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "analyze/frame_filter.h"
+#include "analyze/phase.h"
 #include "base/escape.h"
 #include "render/figure.h"
 #include "render/groups.h"
@@ -193,7 +194,12 @@ static void print_first_line(const struct listing *l, const struct summary *s)
 	describe_time(time, sizeof(time), l->in, s);
 
 	paint_begin(l, PAINT_BOLD);
-	if (!counts_samples(a) && !strcmp(a->counted.unit, "count"))
+	if (counts_time(a) && a->all.cpu_ns)
+		listing_sentence(l, 0, TITLE_COLUMN, TITLE "samples not known: %s", time);
+	else if (counts_time(a))
+		listing_sentence(l, 0, TITLE_COLUMN, TITLE "samples not known: %s of %s",
+				 figure_time(a->all.samples).text, a->counted.type);
+	else if (!counts_samples(a) && !strcmp(a->counted.unit, "count"))
 		listing_sentence(l, 0, TITLE_COLUMN, TITLE "%" PRIu64 " %s",
 				 a->all.samples, a->counted.type);
 	else if (counts_samples(a))
@@ -249,18 +255,13 @@ static void print_shares(const struct listing *l, const struct summary *s)
 /* "import 31.2 %, Numba compilation 40.1 %": lists the phases with samples. */
 static void list_phases(char *buf, size_t size, const struct phases *phases)
 {
-	static const char *const words[] = {
-		[PHASE_IMPORT] = "import",
-		[PHASE_NUMBA_COMPILE] = "Numba compilation",
-	};
-
 	buf[0] = '\0';
 	for (size_t i = PHASE_IMPORT; i < NR_PHASES; i++) {
 		double share = phase_share(phases, (enum phase)i);
 
 		if (share > 0)
-			text_append(buf, size, "%s%s %s %%", *buf ? ", " : "", words[i],
-				    figure_percent(share).text);
+			text_append(buf, size, "%s%s %s %%", *buf ? ", " : "",
+				    phase_words[i], figure_percent(share).text);
 	}
 }
 
@@ -405,6 +406,9 @@ static void say_no_samples(const struct listing *l, const struct summary *s,
 	SAY_IF(l, text->origin);
 	if (left_out)
 		SAY(l, "Without --skip-compile they are listed.");
+	else if (!l->in->profile->extra.present)
+		SAY(l, "The profile has no positive values: its tool recorded nothing, "
+		       "or it is a difference of two profiles in which nothing grew.");
 	else
 		SAY(l, "The target used no CPU, or too little to be sampled by a tick: "
 		       "waiting is not sampled. Record for longer, or with a higher -F.");

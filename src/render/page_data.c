@@ -201,6 +201,7 @@ static char *print_facts(const struct render_input *in)
 	json_set(&b, root, "all", all);
 	json_set(&b, root, "hasCpu", json_boolean(a->all.cpu_ns));
 	json_set(&b, root, "countsSamples", json_boolean(counts_samples(a)));
+	json_set(&b, root, "countsTime", json_boolean(counts_time(a)));
 	json_set(&b, root, "unit", json_visible(counted_name(a), MAX_NAME_BYTES));
 	json_set(&b, root, "head", page_printed_lines(&b, in, render_head));
 	json_set(&b, root, "legend", page_printed_lines(&b, in, print_legend));

@@ -21,12 +21,6 @@ const char *const page_label_names[NR_PAGE_LABELS] = {
 	[PAGE_USER] = "User",       [PAGE_PHASE] = "Phase",
 };
 
-static const char *const phase_texts[NR_PHASES] = {
-	[PHASE_REST] = "the program itself",
-	[PHASE_IMPORT] = "import",
-	[PHASE_NUMBA_COMPILE] = "Numba compilation",
-};
-
 struct labels_builder {
 	const struct profile *p;
 	struct page_labels *to;
@@ -89,7 +83,7 @@ static void read_labels(const struct profile *p, const struct profile_sample *s,
 	ret->text[PAGE_UNIT] = strpool_add(p->pool, text_of(p, s, LABEL_UNIT));
 	ret->text[PAGE_USER] = strpool_add(p->pool, text_of(p, s, LABEL_USER));
 	ret->text[PAGE_PHASE] =
-		strpool_add(p->pool, has_phases ? phase_texts[phase] : "");
+		strpool_add(p->pool, has_phases ? phase_words[phase] : "");
 }
 
 static bool is_set(uint32_t item, const void *key, const void *ctx)

@@ -83,7 +83,8 @@ static void print_row(const struct listing *l, const struct function_widths *w,
 	paint_print(l, heat, "%7s", figure_percent(self).text);
 	fprintf(l->out, "  %7s  ", figure_percent(listing_share(l, &f->total)).text);
 	if (f->self.samples)
-		fprintf(l->out, "%7" PRIu64, f->self.samples);
+		fprintf(l->out, "%7s",
+			figure_counted(l->in->attribution, f->self.samples).text);
 	else
 		text_spaces(l->out, 7);
 	text_spaces(l->out, 2);
@@ -116,8 +117,9 @@ void functions_table(struct listing *l, size_t max_rows)
 
 	for (size_t i = 0; i < a->nr_functions; i++)
 		listing_heat(l, listing_share(l, &a->functions[i].self));
-	paint_print(l, PAINT_DIM, " self %%  total %%  samples  %-*s  %-*s  where\n",
-		    (int)w.function, "function", (int)w.object, "object");
+	paint_print(l, PAINT_DIM, " self %%  total %%  %7s  %-*s  %-*s  where\n",
+		    counts_time(a) ? "time" : "samples", (int)w.function, "function",
+		    (int)w.object, "object");
 	for (size_t i = 0; i < a->nr_functions; i++) {
 		const struct attribution_function *f = &a->functions[i];
 

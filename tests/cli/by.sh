@@ -6,6 +6,7 @@ lineburn report --by thread hot.pb.gz && echo threads
 for kind in container unit pod process thread comm user cgroup; do
 	lineburn report --by $kind go.pb.gz && echo "groups by $kind"
 done
+lineburn report --by phase hot.pb.gz
 lineburn report --by exe hot.pb.gz
 lineburn report --by nosuch hot.pb.gz
 echo "status $?"

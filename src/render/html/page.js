@@ -455,7 +455,9 @@ function showStatus() {
 	const part = value ? 100 * view.value / value : 0;
 	const what = facts.countsSamples ? "samples" : facts.unit;
 	const isAll = !state.filters.size && !state.beneath && !state.time;
-	let text = isAll ? `all ${count} ${what}` : `${view.count} of ${count} ${what}, ${part.toFixed(1)} %`;
+	const amount = (n) => facts.countsTime ? `${(n / 1e9).toFixed(2)} s` : n;
+	let text = isAll ? `all ${amount(count)} ${what}`
+		: `${amount(view.count)} of ${amount(count)} ${what}, ${part.toFixed(1)} %`;
 	if (state.search)
 		text += `; "${state.search}" is on ${percent(share(searchedValue())) || "0.0"} % of their stacks`;
 	$("status").textContent = text;

@@ -37,4 +37,5 @@ def main():
         f.write(gzip.compress(profile, mtime=0))
 
 
-main()
+if __name__ == "__main__":
+    main()

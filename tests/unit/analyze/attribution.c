@@ -705,12 +705,16 @@ static void foreign_misses_are_derived(void **state)
 	add_stack(p, 0, 2, add_location(p, unknown, 5, MISS_NONE, ""));
 	add_stack(p, 0, 1, add_location(p, kernel, 6, MISS_NONE, "schedule"));
 	a = ATTRIBUTE();
-	assert_miss(a, MISS_NO_DEBUG_INFO, 6, "libopenblas.so");
-	assert_miss(a, MISS_NO_SYMBOLS, 5, "libopenblas.so");
+	assert_miss(a, MISS_OTHER_TOOL, 11, "libopenblas.so");
 	assert_miss(a, MISS_JIT_NO_LINES, 4, "[jit]");
 	assert_miss(a, MISS_JIT_UNKNOWN, 3, "[jit]");
 	assert_miss(a, MISS_NO_MAPPING, 2, "[unknown]");
 	assert_miss(a, MISS_KERNEL, 1, "[kernel]");
+	attribution_free(a);
+	p->extra.present = true;
+	a = ATTRIBUTE();
+	assert_miss(a, MISS_NO_DEBUG_INFO, 6, "libopenblas.so");
+	assert_miss(a, MISS_NO_SYMBOLS, 5, "libopenblas.so");
 	attribution_free(a);
 }
 

@@ -105,6 +105,26 @@ static void test_processes(void **state)
 	      {"kworker/0:1", 0, 100, 0}, {"redis-server", 0, 70, 50});
 }
 
+/* A phase is computed from the stack; the label of an exported file counts more. */
+static void test_phases(void **state)
+{
+	struct profile_label label = {
+		.key = "phase", .str = strpool_add(pool, "import"), .unit = ""};
+	uint32_t frames = add_mapping(p, PROFILE_PYTHON);
+	uint32_t own = add_location(p, frames, 1, MISS_NONE, "f@/app/a.py:3");
+	uint32_t load = add_location(p, frames, 2, MISS_NONE,
+				     "_find_and_load@<frozen importlib._bootstrap>:9");
+
+	(void)state;
+	label.key = strpool_add(pool, label.key);
+	add_stack(p, 0, 600, own);
+	add_stack(p, 0, 300, own, load);
+	profile_add_sample(p, &own, 1, &label, 1, 0,
+			   (int64_t[]){100, 100 * (int64_t)PERIOD_NS});
+	CHECK(GROUP_BY_PHASE, OWNER_LABEL, {"rest", 0, 600, 600},
+	      {"import", 0, 400, 400});
+}
+
 static void test_owners(void **state)
 {
 	struct profile_label labels[] = {{.key = "pid", .num = 12},
@@ -286,6 +306,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_texts),        TEST(test_processes),
+		TEST(test_phases),       TEST(test_cgroup_without_path),
 		TEST(test_owners),       TEST(test_cgroup_without_path),
 		TEST(test_no_label),     TEST(test_no_samples),
 		TEST(test_ten_thousand), TEST(test_hostile_labels),

@@ -408,6 +408,12 @@ static void kinds(void **state)
 	heap->value_types[0].type = strpool_add(pool, "inuse_objects");
 	heap->count_value = PROFILE_NONE;
 	refuse(DIFF_BEFORE, heap, EXIT_FAILED, "other does not count samples but inuse_");
+	heap = make_events("cpu", "nanoseconds");
+	heap->value_types[0].type = strpool_add(pool, "wall");
+	heap->cpu_value = 1;
+	heap->count_value = PROFILE_NONE;
+	refuse(DIFF_BEFORE, heap, EXIT_FAILED,
+	       "other does not count samples but cpu in nanoseconds");
 	assert_int_equal(add(DIFF_BEFORE, &(struct made){.rows = hundred}), 0);
 	refuse(DIFF_AFTER, make_events("page-faults", "count"), EXIT_FAILED,
 	       "other has page-faults, the recordings before it have samples");

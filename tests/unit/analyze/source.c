@@ -313,6 +313,7 @@ static void files_that_are_not_shown_are_not_opened(void **state)
 	const char *cold = strpool_add(pool, write_lines("cold.c", 3));
 
 	(void)state;
+	p->time_nanos = INT64_MAX; /* after the files were written */
 	hit(hot, 1, 0, 995);
 	hit(cold, 1, 0, 5);
 	for (int i = 0; i < 2; i++) {
@@ -435,6 +436,26 @@ static void disk_is_the_second_choice(void **state)
 	attach(NULL, 0);
 	assert_true(a->files[0].source.found);
 	assert_non_null(strstr(a->files[0].source.note, "changed since it was recorded"));
+	p->time_nanos = 0;
+	attach(NULL, 0);
+	assert_non_null(strstr(a->files[0].source.note, "does not tell when it was"));
+}
+
+static void a_line_beyond_the_end_is_told(void **state)
+{
+	const char *path = write_lines("a.c", 3);
+
+	(void)state;
+	p->time_nanos = INT64_MAX;
+	hit(path, 3, 0, 1);
+	attach(NULL, 0);
+	assert_string_equal(a->files[0].source.note, "");
+	hit(path, 900, 0, 1);
+	attach(NULL, 0);
+	assert_true(a->files[0].source.found);
+	assert_string_equal(a->files[0].source.note,
+			    "line 900 is beyond the end of the file: it has changed "
+			    "since it was recorded");
 }
 
 /* Of lines without code, only those whose text could have code are marked. */
@@ -666,6 +687,7 @@ int main(void)
 		TEST(what_is_no_text_is_left_out),
 		TEST(the_budget_goes_to_the_hottest),
 		TEST(disk_is_the_second_choice),
+		TEST(a_line_beyond_the_end_is_told),
 		TEST(comments_are_not_marked),
 		TEST(rules_move_paths),
 		TEST(names_of_no_file_are_told),

@@ -438,6 +438,89 @@ static void sparse_ids_and_gaps_are_fine(void **state)
 	profile_free(p);
 }
 
+/* Reads a file with two types, whose default type is @by_default unless that is "". */
+static struct profile *read_types(const char *first, const char *unit, const char *second,
+				  const char *second_unit, const char *by_default)
+{
+	struct foreign f;
+	struct profile *p = NULL;
+	struct error err = {0};
+
+	foreign_init(&f);
+	f.strings[5] = (char *)first;
+	f.strings[6] = (char *)unit;
+	f.strings[1] = (char *)second;
+	f.strings[2] = (char *)second_unit;
+	f.profile.default_sample_type = !strcmp(by_default, first)    ? 5
+					: !strcmp(by_default, second) ? 1
+								      : 0;
+	assert_int_equal(foreign_read(&f, &p, &err), 0);
+	return p;
+}
+
+static void one_type_is_shown_and_the_others_are_told(void **state)
+{
+	static const struct {
+		const char *types[4], *by_default;
+		uint32_t count, cpu, shown;
+		const char *warning;
+	} cases[] = {
+		{{"samples", "count", "cpu", "nanoseconds"}, "", 0, 1, 1, NULL},
+		{{"cpu-time", "nanoseconds", "cpu-samples", "count"}, "", 1, 0, 0, NULL},
+		{{"cpu", "nanoseconds", "wall", "nanoseconds"},
+		 "wall",
+		 PROFILE_NONE,
+		 0,
+		 0,
+		 "This profile also has wall (nanoseconds): not shown."},
+		{{"cpu-time", "nanoseconds", "cpu", "nanoseconds"},
+		 "",
+		 PROFILE_NONE,
+		 1,
+		 1,
+		 "This profile also has cpu-time (nanoseconds): not shown."},
+		{{"cpu", "percent", "wall", "nanoseconds"},
+		 "cpu",
+		 PROFILE_NONE,
+		 PROFILE_NONE,
+		 0,
+		 "This profile also has wall (nanoseconds): not shown."},
+		{{"sample", "count", "wall", "nanoseconds"},
+		 "",
+		 PROFILE_NONE,
+		 PROFILE_NONE,
+		 1,
+		 "This profile also has sample (count): not shown."},
+		{{"samples", "count", "faults", "count"},
+		 "faults",
+		 0,
+		 PROFILE_NONE,
+		 1,
+		 NULL},
+		{{"samples", "count", "wall", "nanoseconds"},
+		 "",
+		 0,
+		 PROFILE_NONE,
+		 0,
+		 "This profile also has wall (nanoseconds): not shown."},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *const *t = cases[i].types;
+		struct profile *p =
+			read_types(t[0], t[1], t[2], t[3], cases[i].by_default);
+
+		assert_int_equal(p->count_value, cases[i].count);
+		assert_int_equal(p->cpu_value, cases[i].cpu);
+		assert_int_equal(profile_shown_value(p), cases[i].shown);
+		assert_int_equal(p->extra.nr_warnings, cases[i].warning != NULL);
+		if (cases[i].warning)
+			assert_string_equal(p->extra.warnings[0], cases[i].warning);
+		profile_free(p);
+	}
+}
+
 static void a_raw_name_alone_is_the_name(void **state)
 {
 	struct foreign f;
@@ -948,6 +1031,7 @@ int main(void)
 		cmocka_unit_test(an_empty_profile_is_one),
 		cmocka_unit_test(strings_in_the_file_are_utf8),
 		cmocka_unit_test(sparse_ids_and_gaps_are_fine),
+		cmocka_unit_test(one_type_is_shown_and_the_others_are_told),
 		cmocka_unit_test(a_raw_name_alone_is_the_name),
 		cmocka_unit_test(what_does_not_fit_is_told),
 		cmocka_unit_test(names_of_the_future_are_not_told),
