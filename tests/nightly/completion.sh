@@ -14,7 +14,7 @@ lineburn annotate --asm=h|
 lineburn annotate z| zebra.txt
 lineburn annotate --kernel hot| hot.pb.gz
 lineburn annotate -- --j| 
-lineburn report --by p| pod process
+lineburn report --by p| phase pod process
 lineburn report -p | 
 lineburn record -e | cpu-clock page-faults
 lineburn record -F | 
@@ -101,3 +101,5 @@ installed() {
 		cmp "$TOP/docs/lineburn.1" man/man1/lineburn.1 && cmp "$TOP/docs/SKILL.md" doc/lineburn/SKILL.md
 }
 check completion-installed installed
+# An empty file is no profile that others could read.
+rm -r files

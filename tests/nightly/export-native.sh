@@ -27,7 +27,7 @@ unsigned long state = 1;
 static unsigned long step(unsigned long x)
 {
 	for (int i = 0; i < 9; i++)
-		x = x * 6364136223846793005UL + 1;
+		x = (x ^ x >> 29) * 6364136223846793005UL;
 	return x;
 }
 __attribute__((noinline)) static unsigned long work(unsigned long n)
@@ -52,7 +52,7 @@ END
 compiled_by_profile() {
 	clang=$(command -v clang-14 || command -v clang-19 || command -v clang) || { echo "no clang"; return 1; }
 	"$clang" -O2 -gmlt -fdebug-info-for-profiling -o work work.c &&
-		recorded work ./work 60 && "$LB" export work.pb.gz -o work.afdo || return 1
+		recorded work ./work 600 && "$LB" export work.pb.gz -o work.afdo || return 1
 	grep -q '^work:' work.afdo || { echo "work.afdo has no work"; return 1; }
 	"$clang" -O2 -gmlt -fdebug-info-for-profiling -fprofile-sample-use=work.afdo -Werror -Rpass=sample-profile \
 		-S -o work.s work.c 2>said || { tail -n 1 said; return 1; }
