@@ -200,11 +200,13 @@ static const char *builtin_type(const char **p)
 /* Reads a number: "Li2E". */
 static bool read_literal(const char **p, struct name_text *t)
 {
-	const char *s = *p + 2;
-	size_t len = *s == '-' ? 1 : 0;
+	const char *s;
+	size_t len;
 
 	if ((*p)[1] != 'i')
 		return false;
+	s = *p + 2;
+	len = *s == '-' ? 1 : 0;
 	while (isdigit((unsigned char)s[len]))
 		len++;
 	if (!len || s[len] != 'E')
