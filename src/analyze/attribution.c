@@ -1215,9 +1215,8 @@ static int charge_sample(struct work *w, struct attribution *a, uint32_t index,
 	struct findings f = walk(w, &stack);
 
 	weight_add(&a->all, weight);
-	if (weight.samples)
-		w->squares += (double)weight.cpu_ns * (double)weight.cpu_ns /
-			      (double)weight.samples;
+	w->squares += (double)weight.cpu_ns * (double)weight.cpu_ns /
+		      (double)(weight.samples ? weight.samples : 1);
 	if (leaf_is_kernel(w, s))
 		weight_add(&a->kernel, weight);
 	if (stack_status_is_incomplete(s->status))

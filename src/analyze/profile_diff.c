@@ -282,9 +282,9 @@ static uint64_t nr_independent(const struct profile *p, const struct attribution
 
 static bool counts_samples_of_cpu(const struct profile_value_type *counted)
 {
-	return (!strcmp(counted->type, "samples") || !strcmp(counted->type, "sample") ||
-		!strcmp(counted->type, "cpu")) &&
-	       strcmp(counted->unit, "nanoseconds") != 0;
+	return ((!strcmp(counted->type, "samples") || !strcmp(counted->type, "sample")) &&
+		strcmp(counted->unit, "nanoseconds") != 0) ||
+	       (!strcmp(counted->type, "cpu") && !strcmp(counted->unit, "count"));
 }
 
 /* Can its noise be known, and are its figures those of the recordings before it? */

@@ -126,10 +126,11 @@ static void mark_own(const struct attribution_line *line, uint8_t *keep,
 	mark(keep, nr_lines, first, (uint64_t)line->line + SOURCE_CONTEXT_LINES);
 }
 
+/* Of the samples or of their CPU time: listings go by the latter. */
 static bool is_part(const struct weight *w, const struct weight *all, uint64_t parts)
 {
-	return all->samples ? w->samples && w->samples >= all->samples / parts
-			    : w->cpu_ns && w->cpu_ns >= all->cpu_ns / parts;
+	return (w->samples && w->samples >= all->samples / parts) ||
+	       (w->cpu_ns && w->cpu_ns >= all->cpu_ns / parts);
 }
 
 static bool is_hot(const struct collector *c, const struct attribution_line *line)
@@ -533,7 +534,8 @@ static int give_recorded(struct attacher *t, const struct profile_source *from,
 		_cleanup_free_ char *text = NULL;
 
 		if (read_source(candidates[i], from->size_bytes, &text, &len, &st) ||
-		    len != from->size_bytes || !is_recorded_text(from, text))
+		    len != from->size_bytes || !is_recorded_text(from, text) ||
+		    count_lines(text, len) != from->nr_lines)
 			continue;
 		t->bytes_left -= len;
 		run.text = text;
@@ -776,16 +778,9 @@ static bool is_wanted(const struct attacher *t, const struct attribution *a,
 		      const struct attribution_file *file)
 {
 	double share = t->search->min_share;
-	uint64_t self = file->self.samples, total = file->total.samples;
-	uint64_t all = a->all.samples;
 
-	if (!all) {
-		self = file->self.cpu_ns;
-		total = file->total.cpu_ns;
-		all = a->all.cpu_ns;
-	}
-	return (double)self >= share * (double)all ||
-	       (double)total >= share * (double)all;
+	return weight_share(&file->self, &a->all) >= share ||
+	       weight_share(&file->total, &a->all) >= share;
 }
 
 static int attach_all(struct attacher *t, struct attribution *a)

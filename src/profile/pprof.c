@@ -709,14 +709,15 @@ static int tell_other_values(struct pprof_reader *r)
 	for (uint32_t i = 0; i < p->nr_value_types && !p->extra.present; i++) {
 		const struct profile_value_type *v = &p->value_types[i];
 
-		if (i != shown && i != p->count_value)
+		/* A count beside CPU time is the number of samples. */
+		if (i != shown && (i != p->count_value || shown != p->cpu_value))
 			text_append(sentence, sizeof(sentence), "%s%.64s (%.64s)",
 				    nr++ ? ", " : "", v->type, v->unit);
 	}
 	if (!nr)
 		return 0;
-	/* The end stays where the list is cut. */
-	snprintf(sentence + strnlen(sentence, 900), 64, ": not shown.");
+	nr = strnlen(sentence, 900);
+	snprintf(sentence + nr, 64, "%s: not shown.", nr == 900 ? "..." : "");
 	return profile_add_warning(p, sentence) == -ENOMEM
 		       ? pprof_no_room(r, -ENOMEM, "warnings")
 		       : 0;

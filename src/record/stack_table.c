@@ -90,12 +90,14 @@ static void add_times(struct stack_table *rows, struct row *row,
 				   : 0;
 	uint64_t nr = (span_ns + bucket_ns / 2) / bucket_ns, count = sample->count;
 
-	nr = count < nr ? count : nr;
+	nr = count <= 2 || count < nr ? count : nr;
 	nr = nr ? nr : 1;
 	for (uint64_t i = 0; i < nr && !rows->times_lost; i++) {
-		uint64_t middle_ns = span_ns / (2 * nr) * (2 * i + 1);
+		/* The first and the last are known; more than that are in parts. */
+		uint64_t after_ns = count <= 2 ? span_ns * i
+					       : span_ns / (2 * nr) * (2 * i + 1);
 
-		if (!series_add(&rows->times, &row->times, sample->first_ns + middle_ns,
+		if (!series_add(&rows->times, &row->times, sample->first_ns + after_ns,
 				count / nr + (i < count % nr), &all))
 			continue;
 		series_deinit(&rows->times);

@@ -25,7 +25,11 @@ bool counts_time(const struct attribution *a)
 
 bool counts_samples(const struct attribution *a)
 {
-	return is_of_cpu(a) && !counts_time(a);
+	const struct profile_value_type *t = &a->counted;
+
+	/* "cpu" in a unit of time is no number of samples, whatever the unit. */
+	return is_of_cpu(a) && !counts_time(a) &&
+	       (!t->type || strcmp(t->type, "cpu") != 0 || !strcmp(t->unit, "count"));
 }
 
 const char *counted_name(const struct attribution *a)

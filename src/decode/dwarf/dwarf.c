@@ -96,9 +96,14 @@ bool dwarf_source_is_whole(const struct dwarf_source *d)
 	       !stats->nr_dwz_missing && !stats->nr_bad_units;
 }
 
-uint64_t dwarf_source_inflated(const struct dwarf_source *d)
+uint64_t dwarf_source_shrink(struct dwarf_source *d)
 {
-	return DEBUG_MAX_INFLATED_BYTES - d->context.inflated_left;
+	uint64_t unit_bytes = sizeof(*d->file->units) + sizeof(*d->hulls);
+
+	abbrev_cache_deinit(&d->abbrevs);
+	d->abbrevs = (struct abbrev_cache){0};
+	return DEBUG_MAX_INFLATED_BYTES - d->context.inflated_left +
+	       d->file->nr_units * unit_bytes;
 }
 
 void dwarf_source_want_code(struct dwarf_source *d, dwarf_code_fn fn, const bool *wanted)

@@ -94,7 +94,10 @@ void dwarf_source_restart(struct dwarf_source *d, dwarf_need_fn need, void *ctx)
 /** Was every part there, and within the limits, that this request needed? */
 bool dwarf_source_is_whole(const struct dwarf_source *d);
 
-/** Returns the bytes of its decompressed sections, and of those of files it opened. */
-uint64_t dwarf_source_inflated(const struct dwarf_source *d);
+/**
+ * Frees what the next request can read again, and returns the bytes of the heap that it
+ * still has: decompressed sections, also of files that it opened, and lists of units.
+ */
+uint64_t dwarf_source_shrink(struct dwarf_source *d);
 
 #endif

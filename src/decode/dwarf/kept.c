@@ -14,6 +14,7 @@ struct kept_file {
 	int fd;
 	struct stat is;
 	uint64_t used; /* number of the request that used it last */
+	uint64_t bytes; /* of the heap */
 };
 
 /* A worker serves one request after another. */
@@ -98,25 +99,40 @@ int kept_dwarf_open(int fd, dwarf_need_fn need, void *ctx, struct dwarf_source *
 	return 0;
 }
 
+/* Is it too old, or was the file removed, whose space the disk gets back then? */
+static bool is_stale(const struct kept_file *f)
+{
+	struct stat is;
+
+	return nr_requests - f->used > KEPT_MAX_AGE || fstat(f->fd, &is) || !is.st_nlink;
+}
+
 void kept_dwarf_done(bool is_sound)
 {
 	uint64_t bytes = 0;
+	size_t nr_sections;
 
 	if (!opened)
 		return;
+	opened->bytes = dwarf_source_shrink(opened->dwarf);
+	if (elf_getshdrnum(opened->binary->elf, &nr_sections))
+		nr_sections = SIZE_MAX;
 	if (!is_sound || !dwarf_source_is_whole(opened->dwarf) ||
-	    dwarf_source_inflated(opened->dwarf) > KEPT_MAX_BYTES)
+	    opened->bytes > KEPT_MAX_BYTES || nr_sections > KEPT_MAX_SECTIONS)
 		drop(opened);
 	opened = NULL;
-	for (size_t i = 0; i < KEPT_MAX_FILES; i++)
-		bytes += files[i].dwarf ? dwarf_source_inflated(files[i].dwarf) : 0;
+	for (size_t i = 0; i < KEPT_MAX_FILES; i++) {
+		if (files[i].dwarf && is_stale(&files[i]))
+			drop(&files[i]);
+		bytes += files[i].bytes;
+	}
 	while (bytes > KEPT_MAX_BYTES) {
 		struct kept_file *oldest = NULL;
 
 		for (size_t i = 0; i < KEPT_MAX_FILES; i++)
 			if (files[i].dwarf && (!oldest || files[i].used < oldest->used))
 				oldest = &files[i];
-		bytes -= dwarf_source_inflated(oldest->dwarf);
+		bytes -= oldest->bytes;
 		drop(oldest);
 	}
 }

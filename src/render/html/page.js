@@ -263,8 +263,7 @@ function addSample(view, sample, number) {
 	functionSums.addSelf(selfFunction(sample.node, top), sample);
 	view.count += sample.count;
 	view.value += sample.value;
-	if (sample.count)
-		view.squares += sample.value * sample.value / sample.count;
+	view.squares += sample.value * sample.value / (sample.count || 1);
 }
 
 /* Names each line after the function with most of its self, else most of its total. */
@@ -820,12 +819,15 @@ function callsOf(line) {
 function usualWay(line, total) {
 	const ways = new Map();
 	for (const sample of view.samples) {
-		const at = outwards(sample.node, (node) => frameLine[nodeFrame[node]] === line);
+		let isOnIt = false;
 		const way = [];
-		if (at < 0)
+		for (let at = sample.node; at >= 0; at = at === sample.top ? -1 : nodeParent[at]) {
+			if (isOnIt && hasLine(at))
+				way.unshift(nodeFrame[at]);
+			isOnIt ||= frameLine[nodeFrame[at]] === line;
+		}
+		if (!isOnIt)
 			continue;
-		for (let up = outwards(nodeParent[at], hasLine); up >= 0; up = outwards(nodeParent[up], hasLine))
-			way.unshift(nodeFrame[up]);
 		const known = ways.get(way.join()) || { way, value: 0 };
 		known.value += sample.value;
 		ways.set(way.join(), known);

@@ -496,7 +496,7 @@ static void one_type_is_shown_and_the_others_are_told(void **state)
 		 0,
 		 PROFILE_NONE,
 		 1,
-		 NULL},
+		 "This profile also has samples (count): not shown."},
 		{{"samples", "count", "wall", "nanoseconds"},
 		 "",
 		 0,

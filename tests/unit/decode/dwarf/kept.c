@@ -14,20 +14,8 @@
 
 #define NR_UNITS 12
 
-static size_t nr_descriptors(void)
-{
-	DIR *fds = opendir("/proc/self/fd");
-	size_t nr = 0;
-
-	assert_non_null(fds);
-	while (readdir(fds))
-		nr++;
-	closedir(fds);
-	return nr;
-}
-
-/* Returns how many descriptors are of files that were removed. */
-static int nr_deleted(void)
+/* Returns how many descriptors are of files whose names end so. */
+static int held(const char *end)
 {
 	DIR *fds = opendir("/proc/self/fd");
 	struct dirent *entry;
@@ -40,7 +28,7 @@ static int nr_deleted(void)
 			readlinkat(dirfd(fds), entry->d_name, target, sizeof(target) - 1);
 
 		target[len > 0 ? len : 0] = '\0';
-		nr += strstr(target, "/many") && ends_with(target, " (deleted)");
+		nr += ends_with(target, end);
 	}
 	closedir(fds);
 	return nr;
@@ -68,10 +56,8 @@ static void ask(const char *file, struct needs *needs, const uint64_t *vaddrs, s
 	kept_dwarf_done(true);
 }
 
-/* Asks for one address of main. Returns how many more files are kept then. */
-static int kept_after(const char *file)
+static void ask_main(const char *file)
 {
-	size_t before = nr_descriptors();
 	uint64_t vaddr = probe(file, "main");
 	struct got got = {0};
 
@@ -79,7 +65,6 @@ static int kept_after(const char *file)
 	assert_int_equal(got.nr_calls, 1);
 	assert_int_equal(got.miss, MISS_NONE);
 	forget(&got, 1);
-	return (int)nr_descriptors() - (int)before;
 }
 
 __attribute__((format(printf, 2, 3))) static void write_source(const char *name,
@@ -170,25 +155,30 @@ static void test_a_changed_file_is_read_again(void **state)
 
 	(void)state;
 	build_units("-gz");
-	assert_int_equal(kept_after("units-program"), 1);
-	assert_int_equal(kept_after("units-program"), 0);
+	ask_main("units-program");
+	ask_main("units-program");
+	assert_int_equal(held("/units-program"), 1);
 	/* Another file at the same path, with its size and time. */
 	assert_int_equal(shell("cd %s && cp -p units-program copy && "
 			       "mv copy units-program",
 			       dir),
 			 0);
-	assert_int_equal(kept_after("units-program"), 1);
+	assert_int_equal(held("/units-program (deleted)"), 1);
+	ask_main("units-program");
+	assert_int_equal(held("/units-program"), 1);
+	assert_int_equal(held(" (deleted)"), 0);
 	/* The same file, written again. */
 	snprintf(path, sizeof(path), "%s/units-program", dir);
 	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
-	assert_int_equal(kept_after("units-program"), 1);
-	assert_int_equal(kept_after("units-program"), 0);
+	ask_main("units-program");
+	assert_int_equal(held("/units-program"), 2);
+	ask_main("units-program");
+	assert_int_equal(held("/units-program"), 2);
 }
 
 static void test_the_oldest_one_makes_room(void **state)
 {
 	char name[16];
-	int nr_more;
 
 	(void)state;
 	build_units("-gz");
@@ -198,21 +188,40 @@ static void test_the_oldest_one_makes_room(void **state)
 			 0);
 	for (int i = 0; i < KEPT_MAX_FILES; i++) {
 		snprintf(name, sizeof(name), "many%d", i);
-		nr_more = kept_after(name);
-		/* 0: in place of a file of the tests before */
-		assert_in_range(nr_more, 0, 1);
+		ask_main(name);
 	}
-	assert_int_equal(kept_after("many0"), 0);
+	assert_int_equal(held("/many1"), 1);
+	ask_main("many0");
 	snprintf(name, sizeof(name), "many%d", KEPT_MAX_FILES);
-	assert_int_equal(kept_after(name), 0); /* in place of many1 */
+	ask_main(name);
+	assert_int_equal(held("/many0"), 1);
+	assert_int_equal(held("/many1"), 0);
+	assert_int_equal(held("/many2"), 1);
+	/* A file that was removed is held until the next request at most. */
 	assert_int_equal(shell("cd %s && rm many*", dir), 0);
-	assert_int_equal(nr_deleted(), KEPT_MAX_FILES);
+	assert_int_equal(held(" (deleted)"), KEPT_MAX_FILES);
+	ask_main("units-program");
+	assert_int_equal(held(" (deleted)"), 0);
+	assert_int_equal(held("/units-program"), 1);
+}
+
+static void test_an_old_one_is_let_go(void **state)
+{
+	(void)state;
+	build_units("-gz");
+	ask_main("units-program");
+	assert_int_equal(shell("cp %s/units-program %s/other", dir, dir), 0);
+	for (int i = 0; i < KEPT_MAX_AGE; i++)
+		ask_main("other");
+	assert_int_equal(held("/units-program"), 1);
+	ask_main("other");
+	assert_int_equal(held("/units-program"), 0);
+	assert_int_equal(held("/other"), 1);
 }
 
 static void test_without_a_part(void **state)
 {
 	struct needs refused = {.refuse = true}, given = {0};
-	size_t before;
 	uint64_t vaddr;
 
 	(void)state;
@@ -226,52 +235,49 @@ static void test_without_a_part(void **state)
 	for (int i = 0; i < 2; i++) {
 		struct got got = {0};
 
-		before = nr_descriptors();
 		ask("split-program", &refused, &vaddr, 1, &got);
-		assert_int_equal(nr_descriptors(), before);
+		assert_int_equal(held("/split-program"), 0);
 		forget(&got, 1);
 	}
-	assert_int_equal(refused.nr[NEED_DWO], 2);
 	/* The part may be there at the next request. */
 	for (int i = 0; i < 2; i++) {
 		struct got got = {0};
 
 		ask("split-program", &given, &vaddr, 1, &got);
 		assert_int_equal(got.nr, 4);
+		assert_int_equal(held("/split-program"), 1);
 		forget(&got, 1);
 	}
-	assert_int_equal(nr_descriptors(), before + 1);
 }
 
 static void test_not_usable(void **state)
 {
-	_cleanup_close_ int text = -1;
-	size_t before = nr_descriptors();
+	_cleanup_close_ int text = -1, program = -1;
 	struct dwarf_source *d;
 
 	(void)state;
-	assert_int_equal(shell("echo text >%s/text", dir), 0);
+	assert_int_equal(
+		shell("echo text >%s/text && cp %s/units-program %s/bad", dir, dir, dir),
+		0);
 	text = open_in_dir("text");
 	assert_int_equal(kept_dwarf_open(text, NULL, NULL, &d), -EBADMSG);
 	kept_dwarf_done(false);
-	assert_true(nr_descriptors() <= before + 1);
+	assert_int_equal(held("/text"), 1);
 	/* What a request found to be malformed. */
-	{
-		_cleanup_close_ int fd = open_in_dir("units-program");
-
-		assert_int_equal(kept_dwarf_open(fd, NULL, NULL, &d), 0);
-		kept_dwarf_done(false);
-	}
-	assert_true(nr_descriptors() <= before + 1);
+	program = open_in_dir("bad");
+	assert_int_equal(kept_dwarf_open(program, NULL, NULL, &d), 0);
+	kept_dwarf_done(false);
+	assert_int_equal(held("/bad"), 1);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_without_a_part), /* nothing is kept before */
+		cmocka_unit_test(test_without_a_part),
 		cmocka_unit_test(test_answers_as_a_new_one),
 		cmocka_unit_test(test_a_changed_file_is_read_again),
 		cmocka_unit_test(test_the_oldest_one_makes_room),
+		cmocka_unit_test(test_an_old_one_is_let_go),
 		cmocka_unit_test(test_not_usable),
 	};
 
