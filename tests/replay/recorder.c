@@ -1151,6 +1151,9 @@ static void run_ends_while_it_names_ahead(void **state)
 	fake.name_ms = 30;
 	fake_signal(1100, SIGINT);
 	record((struct sampling){.names_ahead = true});
+	/* Those ahead are done, which began at 1000 ms; then come those of the end. */
+	assert_int_equal(fake.nr_requests, 2 * NR_PYTHONS);
+	assert_int_equal(fake.last_request_ms, 1000 + 2 * NR_PYTHONS * 30);
 	assert_int_equal(files.nr, 1);
 	assert_int_equal(losses(0)->counted, 1091);
 	assert_int_equal(fake.flips_ms[fake.nr_flips - 1], 1100);
