@@ -325,10 +325,10 @@ static const struct attribution_line *hottest_line(const struct attribution *a)
 		for (size_t j = 0; j < a->files[i].nr_lines; j++) {
 			const struct attribution_line *l = &a->files[i].lines[j];
 
-			if (!best || l->self.samples > best->self.samples)
+			if (!best || share_of(a, &l->self) > share_of(a, &best->self))
 				best = l;
 		}
-	return best && best->self.samples ? best : NULL;
+	return best && share_of(a, &best->self) > 0 ? best : NULL;
 }
 
 /* Is so much missing that the figures may mislead? */
