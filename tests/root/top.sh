@@ -4,7 +4,9 @@
 . "${TOP:?}/tests/root/lib.sh"
 
 hot=$(build hot.c)
-"$hot" 100000 &
+# With a name that no process of another test has.
+cp "$hot" watched
+"$PWD/watched" 100000 &
 pid=$!
 
 # The loop of five of ten parts is the hottest line of each table; two tables, then the end.
@@ -20,7 +22,7 @@ check top-tables tables
 
 processes() {
 	timeout 60 "$LB" top -b -n 1 -i 1 -F 999 --by processes >table 2>table.err || { tail -n 1 table.err; return 1; }
-	grep -q "^ *[0-9.]* *[0-9.]*  *$pid  hot  *$hot\$" table || { echo "no row of $pid"; return 1; }
+	grep -q "^ *[0-9.]* *[0-9.]*  *$pid  watched  *$PWD/watched\$" table || { echo "no row of $pid"; return 1; }
 }
 check top-processes processes
 
@@ -93,11 +95,11 @@ way_down() {
 	begin_screen -i 0.5 -F 999 --by containers
 	shows 'outside of containers' || return 1
 	press Enter
-	shows "^processes: outside of containers" && shows " $pid  hot " || return 1
-	press / h o t Enter
-	shows 'find: hot$' || return 1
+	shows "^processes: outside of containers" && shows " $pid  watched " || return 1
+	press / w a t c h e d Enter
+	shows 'find: watched$' || return 1
 	press Enter
-	shows "^functions: outside of containers > process $pid hot, by self" && shows '  five  .*hot\.c' || return 1
+	shows "^functions: outside of containers > process $pid watched, by self" && shows '  five  .*hot\.c' || return 1
 	press Enter
 	shows "^source: .*hot\.c" && shows 'x = STEP(x, i); /\* HOT five \*/' && shows '__attribute__((noinline)) static unsigned long three' ||
 		return 1
