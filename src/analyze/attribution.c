@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/significance.h"
 #include "analyze/tally.h"
 #include "base/path.h"
 #include "base/vec.h"
@@ -1330,26 +1331,18 @@ void attribution_free(struct attribution *a)
 	free(a);
 }
 
-/*
- * Interval of shares for which @k of @n is within 1.96 standard deviations (E. B.
- * Wilson, 1927). Valid near 0 and 1, where the normal approximation gives shares below
- * 0.
- */
 void wilson_ci95(double share, double n, double *low, double *high)
 {
-	const double z = 1.959963984540054;
-	double centre, half, scale;
+	struct margins m;
 
 	*low = 0;
 	*high = 1;
 	if (n <= 0)
 		return;
 	share = share < 1 ? share : 1;
-	scale = 1 + z * z / n;
-	centre = (share + z * z / (2 * n)) / scale;
-	half = z / scale * sqrt(share * (1 - share) / n + z * z / (4 * n * n));
+	m = wilson_margins(share * n, n, 1.959963984540054);
 	if (share > 0)
-		*low = fmax(0, centre - half);
+		*low = fmax(0, share - m.below / n);
 	if (share < 1)
-		*high = fmin(1, centre + half);
+		*high = fmin(1, share + m.above / n);
 }

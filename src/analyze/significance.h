@@ -40,7 +40,12 @@ struct margins {
  */
 struct margins poisson_margins(double count, double z);
 
-/** Wilson's score interval of @count out of @all, as counts. @all  >= @count, > 0 */
+/**
+ * Wilson's score interval of @count out of @all, as counts (E. B. Wilson, 1927). Valid
+ * near 0 and @all, where the normal approximation leaves the range.
+ *
+ * @all  >= @count, > 0
+ */
 struct margins wilson_margins(double count, double all, double z);
 
 /* ---- many comparisons at once ---- */
