@@ -280,20 +280,13 @@ static uint64_t nr_independent(const struct profile *p, const struct attribution
 	return nr;
 }
 
-static bool counts_samples_of_cpu(const struct profile_value_type *counted)
-{
-	return ((!strcmp(counted->type, "samples") || !strcmp(counted->type, "sample")) &&
-		strcmp(counted->unit, "nanoseconds") != 0) ||
-	       (!strcmp(counted->type, "cpu") && !strcmp(counted->unit, "count"));
-}
-
 /* Can its noise be known, and are its figures those of the recordings before it? */
 static int check_kind(struct profile_diff *d, const struct profile *p,
 		      const struct attribution *a, const char *name, struct error *err)
 {
 	const struct tables_of_side *sides = d->tables->sides;
 	bool is_first = !sides[DIFF_BEFORE].nr_added && !sides[DIFF_AFTER].nr_added;
-	bool is_cpu = counts_samples_of_cpu(&a->counted), has_cpu = a->all.cpu_ns;
+	bool is_cpu = value_counts_samples(&a->counted), has_cpu = a->all.cpu_ns;
 
 	if (weight_is_zero(&a->all))
 		return error_set_exit(err, EXIT_NO_SAMPLES, -EINVAL,
@@ -309,7 +302,7 @@ static int check_kind(struct profile_diff *d, const struct profile *p,
 		d->counted = a->counted;
 		d->has_cpu = has_cpu;
 	}
-	if (is_cpu != counts_samples_of_cpu(&d->counted) ||
+	if (is_cpu != value_counts_samples(&d->counted) ||
 	    (!is_cpu && strcmp(a->counted.type, d->counted.type) != 0))
 		return error_set(err, -EINVAL,
 				 "%s has %s, the recordings before it have %s: they "

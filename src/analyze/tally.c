@@ -60,6 +60,14 @@ int weight_compare(struct weight a, struct weight b)
 
 /* ---- the values of a sample as one weight ---- */
 
+bool value_counts_samples(const struct profile_value_type *t)
+{
+	if (!strcmp(t->type, "cpu"))
+		return !strcmp(t->unit, "count");
+	return (!strcmp(t->type, "samples") || !strcmp(t->type, "sample")) &&
+	       (!t->unit || strcmp(t->unit, "nanoseconds") != 0);
+}
+
 /*
  * Our profiles have samples/count and cpu/nanoseconds, or a count of other events. Other
  * profiles may omit the count or the time, which is then computed from the other by the

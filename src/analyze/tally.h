@@ -68,6 +68,12 @@ static inline uint64_t tally_key(const char *interned)
 	return (uintptr_t)interned;
 }
 
+/**
+ * Does a type of values count samples of CPU time? "cpu" in a unit of time does not,
+ * whatever the unit.
+ */
+bool value_counts_samples(const struct profile_value_type *t);
+
 /* Adds weights. Sums saturate, because a hostile file could make them overflow. */
 static inline void weight_add(struct weight *sum, struct weight w)
 {

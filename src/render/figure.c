@@ -27,9 +27,7 @@ bool counts_samples(const struct attribution *a)
 {
 	const struct profile_value_type *t = &a->counted;
 
-	/* "cpu" in a unit of time is no number of samples, whatever the unit. */
-	return is_of_cpu(a) && !counts_time(a) &&
-	       (!t->type || strcmp(t->type, "cpu") != 0 || !strcmp(t->unit, "count"));
+	return t->type && *t->type ? value_counts_samples(t) : !counts_time(a);
 }
 
 const char *counted_name(const struct attribution *a)
