@@ -843,16 +843,30 @@ static void no_first_sample(void *ctx, const struct lb_first_sample *first)
 	(void)first;
 }
 
-/* Until 10 samples of generation @gen are taken. */
+static uint64_t samples_of_others(const struct generations *g, uint32_t gen)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < 4; i++)
+		count += i == gen ? 0 : g->count[i];
+	return count;
+}
+
+/*
+ * Until 10 samples of generation @gen are taken. Of other generations, only the
+ * samples since the last drain may come.
+ */
 static void burn(struct fixture *f, const struct sampler_handlers *handlers, uint32_t gen)
 {
 	const struct generations *g = handlers->ctx;
+	const uint64_t before = samples_of_others(g, gen);
 	volatile unsigned int x = 0;
 
 	while (g->count[gen] < 10) {
 		for (int i = 0; i < 1000000; i++)
 			x += (unsigned int)i;
 		assert_int_equal(sampler_drain(f->sampler, handlers), 0);
+		assert_true(samples_of_others(g, gen) - before < 100);
 	}
 	(void)x;
 }
