@@ -1,5 +1,6 @@
 #!/bin/sh
-# Sets up, builds, and profiles three real programs: in Numba, in C, in Node.
+# Sets up, builds, and profiles real programs in Numba, C and Node, and one of Python, C and Numba
+# together, of which it writes a page for the browser: build/demo.html.
 set -eu
 cd "$(dirname "$0")/.."
 . tools/as-root.sh
@@ -10,12 +11,13 @@ make -s -j"$(nproc)" >/dev/null
 give_back
 
 workloads=$PWD/tests/workloads
+page=$PWD/build/demo.html
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 130' INT TERM
 PATH=$PWD:$PATH
 gcc -O2 -g -fno-omit-frame-pointer -o "$dir/hot" "$workloads/hot.c"
-cp "$workloads/python/dither.py" "$workloads/hot.js" "$dir/"
+cp "$workloads/python/dither.py" "$workloads/python/mixed.py" "$workloads/python/clocked.py" "$workloads/hot.js" "$dir/"
 ln -s "$PWD/build/venv/numba-new" "$dir/venv"
 # "run" starts the command as the user who called sudo, who must own the folder.
 [ -z "${SUDO_UID:-}" ] || chown -hR "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" "$dir"
@@ -43,5 +45,9 @@ show "4. A Node program of the same kind; node --perf-prof tells the lines of it
 	lineburn run -F 999 --file hot.js -- node --perf-prof hot.js 15
 show "5. The functions of that program, from the file that \"run\" wrote." \
 	lineburn report --min-percent 5
+if [ -e venv/.whole ]; then
+	show "6. A page of a program of Python, C and Numba, for the browser." \
+		lineburn run -F 999 -o "$page" -- venv/bin/python mixed.py 3 truth.json
+fi
 echo
 echo "Your own: sudo ./lineburn run -- COMMAND, or sudo ./lineburn record -a -d 10, then ./lineburn annotate."

@@ -46,3 +46,11 @@ check html-filtered in_browser figures mixed.html program.json 'phase=the+progra
 check html-time in_browser figures mixed.html middle.json time=0.5-1.5
 "$LB" annotate --json --time 0.5-1.5 --skip-compile mixed.pb.gz >both.json
 check html-time-filtered in_browser figures mixed.html both.json 'time=0.5-1.5&phase=the+program+itself'
+
+# Python, C and Numba: who looks for the hottest line of Numba code finds it, and who calls it.
+demo() {
+	record_json demo -F 999 -- "$PYTHON" "$WORKLOADS/python/mixed.py" 3 truth.json &&
+		"$LB" html demo.pb.gz -o demo.html
+}
+check html-demo demo
+figure html-finds in_browser finds demo.html demo.json "$WORKLOADS/python/mixed.py"

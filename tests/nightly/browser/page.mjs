@@ -6,6 +6,7 @@
  *   figures PAGE JSON [HASH]    each line's self and total are those of annotate --json
  *   opens PAGE                  how long it takes, in CPU time of the page
  *   uses PAGE                   search, tables, lines, callers, filters, zoom, time, address, keys, print
+ *   finds PAGE JSON SOURCE      the hottest line of tests/workloads/python/mixed.py's Numba code and its caller: one click
  *   accessible PAGE             axe-core's rules, light and dark
  *   shots PAGE FOLDER           screenshots for README.md
  * The last line is the result; the exit status tells whether all is right. The modules are in the
@@ -264,6 +265,28 @@ async function uses(browser) {
 	return "all parts work";
 }
 
+/* What a person sees without scrolling. */
+const seen = (page, selector) => page.$eval(selector, (e) => {
+	const box = e.getBoundingClientRect();
+	return box.height > 0 && box.top >= 0 && box.bottom <= innerHeight;
+});
+
+async function finds(browser) {
+	const profile = JSON.parse(readFileSync(rest[0], "utf8"));
+	const caller = readFileSync(rest[1], "utf8").split("\n").findIndex((l) => l.includes("# HOT numba")) + 1;
+	const hottest = profile.files.flatMap((f) => f.lines).filter((l) => l.function.includes("collatz"))
+		.sort((a, b) => b.self_cpu_ns - a.self_cpu_ns)[0].line;
+	const page = await open(browser, { viewport: { width: 1280, height: 800 } });
+	const row = "#hot tbody tr:has(td.jit)";
+	holds("the hottest line of Numba code is in sight", await seen(page, row));
+	await page.click(`${row} a`);
+	holds("the line is named", (await text(page, "#selected h3")).includes(`mixed.py:${hottest} `));
+	const way = "#selected p:has-text('of its total by')";
+	holds("its callers are named", new RegExp(`main mixed\\.py:${caller} `).test(await text(page, way)));
+	holds("line and callers are in sight", await seen(page, "#selected h3") && await seen(page, way));
+	return "one click";
+}
+
 const accessible = (browser) => accessibleWith(browser, ["", "#tab=functions&flame=leaves&time=-1"], "hottest lines");
 
 async function shots(browser) {
@@ -277,4 +300,4 @@ async function shots(browser) {
 	return `page.png and flame-graph.png in ${rest[0]}`;
 }
 
-await run({ harmless, figures, opens, uses, accessible, shots });
+await run({ harmless, figures, opens, uses, finds, accessible, shots });

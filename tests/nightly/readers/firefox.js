@@ -12,7 +12,8 @@ const { execFileSync, spawn } = require("child_process");
 const cli = require.resolve("@firefox-devtools/profiler-cli/dist/profiler-cli.js");
 const file = path.resolve(process.argv[2]);
 const session = ["--session", "lineburn"];
-const env = { ...process.env, PROFILER_CLI_SESSION_DIR: fs.mkdtempSync(path.join(process.cwd(), "session-")) };
+const folder = fs.mkdtempSync(path.join(process.cwd(), "session-"));
+const env = { ...process.env, PROFILER_CLI_SESSION_DIR: folder };
 const run = (...args) =>
 	execFileSync(process.execPath, [cli, ...args, ...session],
 		{ encoding: "utf8", env, maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "pipe"] });
@@ -23,6 +24,9 @@ function main() {
 	try {
 		for (let tries = 0; ; tries++)
 			try {
+				// A client that finds only one of these takes the daemon for dead, and deletes it.
+				for (const name of ["lineburn.json", "lineburn.sock"])
+					fs.accessSync(path.join(folder, name));
 				run("profile", "info");
 				break;
 			} catch (e) {
