@@ -22,4 +22,6 @@ row "\`diff --json\`" "$LB" diff --json 1.pb.gz 2.pb.gz
 row "\`diff --format=html\`" "$LB" diff --format=html 1.pb.gz 2.pb.gz
 row "\`diff\`, five recordings of each side" "$LB" diff 1.pb.gz 1.pb.gz 1.pb.gz 1.pb.gz 1.pb.gz \
 	--after 2.pb.gz 2.pb.gz 2.pb.gz 2.pb.gz 2.pb.gz
+row "\`annotate\` of one" "$LB" annotate 1.pb.gz
 row "\`annotate --json\` of one" "$LB" annotate --json 1.pb.gz
+row "\`html\` of one" "$LB" html 1.pb.gz -o page.html
