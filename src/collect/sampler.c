@@ -536,11 +536,14 @@ static const struct lb_body *find_body(const struct body_store *store, uint64_t 
 }
 
 /* Makes later program runs use the other slot. On return no run uses the old one. */
-static int flip(struct sampler *s, uint32_t *ret_old)
+static int flip(struct sampler *s, const struct sampler_handlers *handlers,
+		uint32_t *ret_old)
 {
 	uint32_t round = s->skel->bss->drain_round, old = round & 1;
 
 	__atomic_store_n(&s->skel->bss->drain_round, round + 1, __ATOMIC_SEQ_CST);
+	if (handlers->flipped)
+		handlers->flipped(handlers->ctx);
 	/*
 	 * Writing the same inner map again changes nothing, but waits for all running
 	 * programs.
@@ -647,13 +650,13 @@ static int take_counters(struct sampler *s, uint32_t slot)
 int sampler_drain(struct sampler *s, const struct sampler_handlers *handlers)
 {
 	uint32_t old = 0;
-	int rc = flip(s, &old);
+	int rc = flip(s, handlers, &old);
 	int counters_rc;
 
 	if (rc)
 		return rc;
-	if (handlers->flipped)
-		handlers->flipped(handlers->ctx);
+	if (handlers->grace)
+		handlers->grace(handlers->ctx);
 	s->handlers = handlers;
 	/* Code objects before the samples that refer to them. */
 	ring_buffer__consume(s->notices);

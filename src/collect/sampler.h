@@ -136,8 +136,13 @@ struct sample {
 
 struct sampler_handlers {
 	void *ctx;
-	/* First in a drain: all programs that ran before have ended. */
+	/* First in a drain: samples from now on are in the other slot. */
 	void (*flipped)(void *ctx);
+	/*
+	 * Next: all programs that ran before have ended. That takes milliseconds, on a
+	 * loaded machine maybe a second.
+	 */
+	void (*grace)(void *ctx);
 	void (*first_sample)(void *ctx, const struct lb_first_sample *first);
 	/* A walk of a user stack needs a table that is missing. */
 	void (*unwind_request)(void *ctx, const struct lb_unwind_request *request);

@@ -441,18 +441,16 @@ double intake_elapsed_s(const struct intake *in)
 }
 
 /*
- * Called when no earlier BPF program still runs, so what was freed before may be
- * reused.
+ * A window ends here, not after the wait for earlier BPF programs: samples during that
+ * wait belong to the next one.
  */
 static void on_flip(void *ctx)
 {
 	struct intake *in = ctx;
 	struct intake_flip *flip = &in->flip;
-	uint64_t now_ns, since_ns;
+	uint64_t now_ns = clock_now_ns();
+	uint64_t since_ns = flip->time_ns ? flip->time_ns : in->start_ns;
 
-	unwind_feeder_grace(in->unwind);
-	now_ns = clock_now_ns();
-	since_ns = flip->time_ns ? flip->time_ns : in->start_ns;
 	if (in->sampling && now_ns - since_ns > flip->longest_ns)
 		flip->longest_ns = now_ns - since_ns;
 	flip->time_ns = now_ns;
@@ -463,11 +461,20 @@ static void on_flip(void *ctx)
 		sampler_totals(in->sampler, &flip->totals);
 }
 
+/* No earlier BPF program still runs, so what was freed before may be reused. */
+static void on_grace(void *ctx)
+{
+	struct intake *in = ctx;
+
+	unwind_feeder_grace(in->unwind);
+}
+
 static const struct sampler_handlers *handlers(struct intake *in,
 					       struct sampler_handlers *h)
 {
 	*h = (struct sampler_handlers){.ctx = in,
 				       .flipped = on_flip,
+				       .grace = on_grace,
 				       .first_sample = on_first_sample,
 				       .unwind_request = on_unwind_request,
 				       .interp_code = on_interp_code,

@@ -442,6 +442,8 @@ int sampler_drain(struct sampler *s, const struct sampler_handlers *handlers)
 	assert(fake.nr_flips < FAKE_MAX_LOG);
 	fake.flips_ms[fake.nr_flips++] = fake_now_ms();
 	handlers->flipped(handlers->ctx);
+	fake_pass(fake.grace_ms * FAKE_MS);
+	handlers->grace(handlers->ctx);
 	fake_pass(fake.drain_ms * FAKE_MS);
 	tell(handlers);
 	for (size_t i = 0; i < rows.nr; i++) {

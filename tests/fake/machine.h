@@ -36,7 +36,8 @@ struct fake_machine {
 
 	/* Durations. */
 	uint32_t interval_ms; /* between two drains; default 100 */
-	uint32_t drain_ms; /* each drain, after the flip */
+	uint32_t grace_ms; /* each drain's wait for running programs, after the flip */
+	uint32_t drain_ms; /* each drain, after this wait */
 	uint32_t look_ms; /* each read of the notices */
 	uint32_t name_ms; /* each request to the decoder */
 	uint32_t write_ms; /* each write of a file */

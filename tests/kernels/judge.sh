@@ -122,7 +122,7 @@ if not (max(slept) > 3 and len(slept) == 2 and wall > awake + sum(slept) - 1):
     sys.exit(f"it did not sleep: {wall} s by the clock, {awake} s of windows")
 for _, length, cpu, count in of:
     if cpu > 2.04 * length or abs(count / 199 - cpu) > 0.2 * cpu:
-        sys.exit(f"{count} samples, {cpu} s of CPU in {length} s")
+        sys.exit(f"{count} samples, {cpu} s of CPU in {length} s; windows {of}")
 if of[-2][2] < 1.7 * of[-2][1]:
     sys.exit("a CPU is not sampled after the sleep")
 END

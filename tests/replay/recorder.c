@@ -310,6 +310,27 @@ static void windows_have_what_is_theirs(void **state)
 	check_sums();
 }
 
+/*
+ * A drain waits for earlier programs, maybe long. Samples and ticks of that time are the
+ * next window's.
+ */
+static void a_window_ends_before_the_wait(void **state)
+{
+	(void)state;
+	begin_program(&program, "/bin/program");
+	fake_samples(1, 3001, &program, IP);
+	fake_signal(3000, SIGINT);
+	fake.grace_ms = 70;
+	record((struct sampling){.window_s = 1});
+	assert_int_equal(files.nr, 3);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(losses(i)->counted, 1000);
+		assert_int_equal(losses(i)->missed, 0);
+		assert_int_equal(length_ms(i), 1000);
+	}
+	check_sums();
+}
+
 /* The last window leaves no file for the few milliseconds after it. */
 static void a_window_ends_with_the_recording(void **state)
 {
@@ -1247,6 +1268,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		REPLAY(windows_have_what_is_theirs),
+		REPLAY(a_window_ends_before_the_wait),
 		REPLAY(a_window_ends_with_the_recording),
 		REPLAY(a_late_drain_ends_its_window_only),
 		REPLAY(sampling_begins_behind_the_delay),

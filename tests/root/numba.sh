@@ -80,7 +80,8 @@ if [ -e fast-new.json ]; then
 		"any(name.endswith('dither_fast') for name in jit_functions())"
 	narrow numba-lines-are-of-python-but-few within dither-new 5
 fi
-figure numba-defs python3 -S "$TOP/tests/root/defs.py" programs.pb.gz "$programs"/*.py
+# shellcheck disable=SC2046 # words
+figure numba-defs python3 -S "$TOP/tests/root/defs.py" $(sed 's/[^ ]*/&.pb.gz/g' programs.parts) -- "$programs"/*.py
 # threads SAMPLES: at least two threads have that many samples
 threads() {
 	part_of prange-new report --json --by thread >threads.json

@@ -81,7 +81,7 @@ from_start() {
 	narrow "unwind-$start_name-promptly" promptly_whole "$start_name"
 	narrow "unwind-$start_name-complete" profile_has "$start_name.json" "s['count'] >= 1000" \
 		"d['stacks']['complete'] + d['stacks']['guessed'] + d['stacks']['derived'] + d['stacks']['no-mapping'] >= 0.995 * s['count']" \
-		"note('complete', percent(d['stacks']['complete']), percent(d['stacks']['guessed']))"
+		"note('complete and guessed', (percent(d['stacks']['complete']), percent(d['stacks']['guessed'])))"
 }
 [ ! -e node.json ] || from_start node-start node "$WORKLOADS/hot.js" "$(longer 10 40)"
 [ ! -e go.json ] || from_start go-start "$go" "$(longer 8 50)"
