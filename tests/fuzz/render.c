@@ -30,10 +30,13 @@ static void check_harmless(const char *text)
 	check(!strstr(text, "\xc2\x9b")); /* begins a command, as ESC [ does */
 }
 
+/* All is ASCII. A terminal ignores the only control character in it, DEL. */
 static void check_json(const char *text, size_t len)
 {
 	json_t *value = json_loadb(text, len, 0, NULL);
 
+	for (size_t i = 0; i < len; i++)
+		check((text[i] >= 0x20 && text[i] <= 0x7f) || text[i] == '\n');
 	check(value != NULL);
 	json_decref(value);
 }
@@ -45,7 +48,7 @@ static void check_text(const struct io_pending *pending, const char *format)
 	if (!strcmp(format, "json") || !strcmp(format, "speedscope") ||
 	    !strcmp(format, "cpuprofile"))
 		check_json(pending->data, pending->len);
-	if (strcmp(format, "html"))
+	else if (strcmp(format, "html"))
 		check_harmless(pending->data);
 }
 
