@@ -81,7 +81,7 @@ if [ -e fast-new.json ]; then
 	narrow numba-lines-are-of-python-but-few within dither-new 5
 fi
 # shellcheck disable=SC2046 # words
-figure numba-defs python3 -S "$TOP/tests/root/defs.py" $(sed 's/[^ ]*/&.pb.gz/g' programs.parts) -- "$programs"/*.py
+figure numba-defs python3 -S "$TOP/tests/root/defs.py" $(sed 's/[^ ]\{1,\}/&.pb.gz/g' programs.parts) -- "$programs"/*.py
 # threads SAMPLES: at least two threads have that many samples
 threads() {
 	part_of prange-new report --json --by thread >threads.json
