@@ -74,35 +74,42 @@ static int add_stack(struct stack_table *rows, const struct sample *s, uint32_t 
 	return 0;
 }
 
+/* Adds @count samples of @row at @ns; not if an earlier time was lost. */
+static void add_time(struct stack_table *rows, struct row *row, uint64_t ns,
+		     uint64_t count)
+{
+	const struct series_lists all = {&rows->items->times, rows->nr,
+					 sizeof(*rows->items)};
+
+	if (!count || rows->times_lost ||
+	    !series_add(&rows->times, &row->times, ns, count, &all))
+		return;
+	series_deinit(&rows->times);
+	rows->times_lost = true;
+}
+
 /*
- * Of a count the kernel tells when the first and the last of its samples were: they count
- * as spread evenly over this time, so that no bucket has all samples of a drain.
+ * Of a count the kernel tells when the first and the last of its samples were. The others
+ * count as spread evenly between them, so that no bucket has all samples of a drain.
  */
 static void add_times(struct stack_table *rows, struct row *row,
 		      const struct sample *sample)
 {
-	const struct series_lists all = {&rows->items->times, rows->nr,
-					 sizeof(*rows->items)};
 	uint64_t bucket_ns = rows->times.bucket_ns ? rows->times.bucket_ns
 						   : SERIES_FIRST_NS;
 	uint64_t span_ns = sample->last_ns > sample->first_ns
 				   ? sample->last_ns - sample->first_ns
 				   : 0;
-	uint64_t nr = (span_ns + bucket_ns / 2) / bucket_ns, count = sample->count;
+	uint64_t others = sample->count > 2 ? sample->count - 2 : 0;
+	uint64_t nr = (span_ns + bucket_ns / 2) / bucket_ns;
 
-	nr = count <= 2 || count < nr ? count : nr;
+	nr = nr < others ? nr : others;
 	nr = nr ? nr : 1;
-	for (uint64_t i = 0; i < nr && !rows->times_lost; i++) {
-		/* The first and the last are known; more than that are in parts. */
-		uint64_t after_ns = count <= 2 ? span_ns * i
-					       : span_ns / (2 * nr) * (2 * i + 1);
-
-		if (!series_add(&rows->times, &row->times, sample->first_ns + after_ns,
-				count / nr + (i < count % nr), &all))
-			continue;
-		series_deinit(&rows->times);
-		rows->times_lost = true;
-	}
+	add_time(rows, row, sample->first_ns, 1);
+	for (uint64_t i = 0; i < nr; i++)
+		add_time(rows, row, sample->first_ns + span_ns / (2 * nr) * (2 * i + 1),
+			 others / nr + (i < others % nr));
+	add_time(rows, row, sample->first_ns + span_ns, sample->count - others - 1);
 }
 
 static bool has_room(const struct stack_table *rows)

@@ -316,8 +316,12 @@ static void test_times_are_spread(void **state)
 	s.first_ns = from_ns;
 	s.last_ns = from_ns + 1000000000;
 	stack_table_add(&rows, &s, &process, NULL, 9);
-	for (uint32_t i = 50; i < 60; i++)
-		assert_in_range(count_in(&rows, i), 2, 3);
+	/* The first and the last where they are, 23 others between them. */
+	for (uint32_t i = 50; i <= 60; i++)
+		assert_int_equal(count_in(&rows, i), i == 50  ? 1 + 3
+						     : i < 53 ? 3
+						     : i < 60 ? 2
+							      : 1);
 	assert_int_equal(rows.nr_samples, 25);
 	/* Two are at the first and the last time, one is where it is. */
 	s.count = 2;
@@ -330,11 +334,18 @@ static void test_times_are_spread(void **state)
 	s.first_ns = s.last_ns = from_ns + 4000000000;
 	stack_table_add(&rows, &s, &process, NULL, 9);
 	assert_int_equal(count_in(&rows, 90), 1);
+	s.count = 3;
+	s.first_ns = from_ns + 5000000000;
+	s.last_ns = from_ns + 6000000000;
+	stack_table_add(&rows, &s, &process, NULL, 9);
+	assert_int_equal(count_in(&rows, 100), 1);
+	assert_int_equal(count_in(&rows, 105), 1);
+	assert_int_equal(count_in(&rows, 110), 1);
 	/* No time is before the first or after the last one, and none is lost. */
 	assert_int_equal(rows.nr, 1);
-	for (uint32_t i = 50; i <= 90; i++)
+	for (uint32_t i = 50; i <= 110; i++)
 		s.count += count_in(&rows, i);
-	assert_int_equal(s.count, 1 + 25 + 2 + 1);
+	assert_int_equal(s.count, 3 + 25 + 2 + 1 + 3);
 	assert_false(rows.times_lost);
 	stack_table_clear(&rows);
 }
