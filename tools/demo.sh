@@ -48,6 +48,7 @@ show "5. The functions of that program, from the file that \"run\" wrote." \
 if [ -e venv/.whole ]; then
 	show "6. A page of a program of Python, C and Numba, for the browser." \
 		lineburn run -F 999 -o "$page" -- venv/bin/python mixed.py 3 truth.json
+	(cd "${page%/build/*}" && give_back)
 fi
 echo
 echo "Your own: sudo ./lineburn run -- COMMAND, or sudo ./lineburn record -a -d 10, then ./lineburn annotate."
