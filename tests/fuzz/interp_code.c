@@ -7,9 +7,9 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "process/interp_code.h"
+#include "pieces.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -36,30 +36,20 @@ static void check_code(const struct interp_codes *codes, uint64_t id)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	struct pieces pieces = {data, size};
 	struct interp_codes codes = {0};
 	struct interp_store *store = NULL;
+	struct lb_interp_code *record;
+	uint16_t bytes;
 	int rc = interp_store_new(1 << 16, &store);
 
 	assert(!rc);
-	while (size > sizeof(uint16_t)) {
-		struct lb_interp_code *record;
-		uint16_t bytes;
-
-		memcpy(&bytes, data, sizeof(bytes));
-		data += sizeof(bytes);
-		size -= sizeof(bytes);
-		if (bytes > size)
-			bytes = (uint16_t)size;
-		record = malloc(bytes + 1u);
-		assert(record);
-		memcpy(record, data, bytes);
+	while ((record = pieces_take(&pieces, &bytes))) {
 		rc = interp_codes_add(&codes, store, record, bytes);
 		assert(!rc || rc == -EINVAL || rc == -ENOSPC);
 		if (!rc)
 			check_code(&codes, record->code_id);
 		free(record);
-		data += bytes;
-		size -= bytes;
 	}
 	interp_codes_deinit(&codes);
 	assert(!store->stats.nr_texts && !store->stats.nr_bytes);

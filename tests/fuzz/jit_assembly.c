@@ -5,9 +5,9 @@
  */
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "collect/jit_assembly.h"
+#include "pieces.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,30 +30,20 @@ static void take(void *ctx, const struct jit_event *ev)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	struct pieces pieces = {data, size};
 	struct jit_assembly *a = jit_assembly_new();
 	struct sums sums = {0};
 	uint64_t nr_begun = 0;
+	struct lb_jit_record *record;
+	uint16_t bytes;
 
 	assert(a);
-	while (size > sizeof(uint16_t)) {
-		struct lb_jit_record *record;
-		uint16_t bytes;
-
-		memcpy(&bytes, data, sizeof(bytes));
-		data += sizeof(bytes);
-		size -= sizeof(bytes);
-		if (bytes > size)
-			bytes = (uint16_t)size;
-		record = malloc(bytes + 1u);
-		assert(record);
-		memcpy(record, data, bytes);
+	while ((record = pieces_take(&pieces, &bytes))) {
 		if (bytes >= sizeof(*record) && (record->kind == LB_JIT_REGISTER ||
 						 record->kind == LB_JIT_UNREGISTER))
 			nr_begun++;
 		jit_assembly_take(a, record, bytes, take, &sums);
 		free(record);
-		data += bytes;
-		size -= bytes;
 	}
 	jit_assembly_expire(a, UINT64_MAX, take, &sums);
 	assert(sums.nr_events <= nr_begun);
