@@ -334,6 +334,7 @@ int diff_add(struct profile_diff *d, enum diff_side side, const struct profile *
 		.wall_ns = extra->wall_ns,
 		.lost = extra->losses.lost_counts_full + extra->losses.lost_internal +
 			extra->losses.lost_drain + extra->losses.rows_dropped,
+		.freq_hz = extra->freq_hz,
 		.is_command = extra->present && extra->command,
 		.is_attached = extra->present && !extra->command,
 	};

@@ -68,6 +68,7 @@ struct diff_recording {
 	uint64_t samples; /* independent ones; all.samples may count several for each */
 	uint64_t wall_ns; /* 0: not known */
 	uint64_t lost; /* samples that were taken but are not in the profile */
+	uint32_t freq_hz; /* 0: not known, or not a clock */
 	double per; /* what its figures are divided by */
 	bool is_command; /* of "lineburn run" */
 	bool is_attached; /* of "lineburn record" */

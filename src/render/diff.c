@@ -27,6 +27,7 @@
 #define TITLE_COLUMN  (sizeof(TITLE) - 1)
 #define DETAIL_COLUMN 8
 #define LOST_TOO_MANY 0.01 /* share of lost samples that is worth a warning */
+#define RATES_TOO_FAR 1.5 /* ratio of two rates that is worth one */
 
 /* Prints one sentence below the first line. */
 #define SAY(l, ...) listing_sentence(l, TITLE_COLUMN, TITLE_COLUMN, __VA_ARGS__)
@@ -204,10 +205,35 @@ static void print_noise(const struct listing *l)
 		paint_end(l, PAINT_WARNING);   \
 	} while (0)
 
+/* Interrupts slow a program down: a second at 4,999 Hz may cost it a tenth and more. */
+static void warn_of_rates(const struct listing *l)
+{
+	const struct profile_diff *d = l->in->diff;
+	const struct diff_recording *low = NULL, *high = NULL;
+
+	for (int s = 0; s < NR_DIFF_SIDES; s++)
+		for (uint32_t i = 0; i < d->comparison.sides[s].nr_recordings; i++) {
+			const struct diff_recording *r = &d->recordings[s][i];
+
+			if (!r->freq_hz)
+				continue;
+			if (!low || r->freq_hz < low->freq_hz)
+				low = r;
+			if (!high || r->freq_hz > high->freq_hz)
+				high = r;
+		}
+	if (low && high->freq_hz > RATES_TOO_FAR * low->freq_hz)
+		WARN(l,
+		     "%s was sampled at %" PRIu32 " Hz and %s at %" PRIu32
+		     " Hz. Samples slow a program down, so record both at one rate.",
+		     low->name, low->freq_hz, high->name, high->freq_hz);
+}
+
 static void print_warnings(const struct listing *l)
 {
 	const struct profile_diff *d = l->in->diff;
 
+	warn_of_rates(l);
 	for (int s = 0; s < NR_DIFF_SIDES; s++)
 		for (uint32_t i = 0; i < d->comparison.sides[s].nr_recordings; i++) {
 			const struct diff_recording *r = &d->recordings[s][i];

@@ -27,6 +27,7 @@ static json_t *side_value(struct json_builder *b, const struct profile_diff *d,
 		json_set(b, recording, "cpu_ns", json_count(r->all.cpu_ns));
 		json_set(b, recording, "duration_ns", json_count(r->wall_ns));
 		json_set(b, recording, "lost", json_count(r->lost));
+		json_set(b, recording, "freq_hz", json_count(r->freq_hz));
 		json_set(b, recording, "divided_by", json_number(r->per));
 		json_add(b, recordings, recording);
 	}

@@ -22,19 +22,29 @@ static struct diff_recording before[] = {
 	{.name = "slow.pb.gz",
 	 .all = {4208, 4208000000},
 	 .samples = 4208,
+	 .freq_hz = 999,
 	 .per = 1,
 	 .wall_ns = 5000000000,
 	 .is_command = true},
-	{.name = "slow2.pb.gz", .all = {4100, 4100000000}, .samples = 4100, .per = 1},
+	{.name = "slow2.pb.gz",
+	 .all = {4100, 4100000000},
+	 .samples = 4100,
+	 .freq_hz = 1200,
+	 .per = 1},
 };
 static struct diff_recording after[] = {
 	{.name = "fast.pb.gz",
 	 .all = {3118, 3118000000},
 	 .samples = 3118,
+	 .freq_hz = 999,
 	 .per = 1,
 	 .wall_ns = 4000000000,
 	 .is_command = true},
-	{.name = "fast2.pb.gz", .all = {3100, 3100000000}, .samples = 3100, .per = 1},
+	{.name = "fast2.pb.gz",
+	 .all = {3100, 3100000000},
+	 .samples = 3100,
+	 .freq_hz = 4999,
+	 .per = 1},
 };
 
 static struct diff_line lines[] = {
