@@ -167,9 +167,14 @@ _Noreturn static void child(char **argv, const struct launch_user *user, bool py
 	ssize_t n;
 	int rc = user->is_other ? launch_become(user) : 0;
 
-	/* With the user's id and PATH, so that exec finds the same file. */
-	if (!rc)
+	/*
+	 * With the user's id and PATH, so that exec finds the same file. All of this before
+	 * sampling: from then on, what this process does counts as the command's.
+	 */
+	if (!rc) {
+		python_hook_set_environ(python_hook, argv[0]);
 		map_command(argv[0]);
+	}
 	send(go_fd, "", 1, MSG_NOSIGNAL);
 	do
 		n = read(go_fd, &byte, 1);
@@ -178,7 +183,6 @@ _Noreturn static void child(char **argv, const struct launch_user *user, bool py
 		/* launch_go() was not called, or lineburn died */
 		_exit(EXIT_OWN_FAILURE);
 	if (!rc) {
-		python_hook_set_environ(python_hook, argv[0]);
 		execvp(argv[0], argv);
 		rc = -errno;
 	}

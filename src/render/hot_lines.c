@@ -157,9 +157,13 @@ void hot_lines_table(const struct listing *l, const struct hot_line *lines, size
 		return;
 	fputc('\n', l->out);
 	paint_begin(l, PAINT_BOLD);
-	fputs("Where the ", l->out);
-	text_cell(l->out, counted_name(a), 0);
-	fputs(" goes:\n", l->out);
+	if (!strcmp(counted_name(a), "CPU")) {
+		fputs("Where the CPU goes:\n", l->out);
+	} else {
+		fputs("Lines with most ", l->out);
+		text_cell(l->out, counted_name(a), 0);
+		fputs(":\n", l->out);
+	}
 	paint_end(l, PAINT_BOLD);
 	paint_print(l, PAINT_DIM, " self %%  total %%  %*s%-*s  function\n",
 		    (int)(c.bar ? c.bar + 2 : 0), "", (int)c.where, "line");
