@@ -26,7 +26,7 @@ static __always_inline __u32 lb_by_frame_pointer(struct lb_walk *w)
 	if (return_ip >= LB_USER_ADDRESS_LIMIT)
 		return LB_STACK_BAD_FP;
 	/* Any word of the stack may be there: it must at least point to code. */
-	if (!w->is_blind && !lb_search_segment(return_ip - 1)) {
+	if (!lb_search_segment(return_ip - 1)) {
 		lb_request_mapping(w, return_ip);
 		return LB_STACK_NO_MAPPING;
 	}
@@ -137,11 +137,9 @@ static __always_inline __u32 lb_native_step(struct lb_walk *w, __u64 lookup)
 	struct lb_unwind_rule rule = {};
 	__u32 status;
 
-	if (!w->is_blind) {
-		status = lb_find_rule(w, lookup, &rule);
-		if (status)
-			return status;
-	}
+	status = lb_find_rule(w, lookup, &rule);
+	if (status)
+		return status;
 	/*
 	 * A return address at the start of a function, with no code before it, was not
 	 * stored there by a call, but as the begin of a stack (makecontext). It has no
@@ -152,7 +150,7 @@ static __always_inline __u32 lb_native_step(struct lb_walk *w, __u64 lookup)
 		if (rule.cfa != LB_CFA_NONE)
 			return rule.cfa == LB_CFA_END ? LB_STACK_COMPLETE
 						      : LB_STACK_AT_FUNCTION;
-	} else if (rule.cfa == LB_CFA_NONE && !w->stack.is_live && !w->is_blind &&
+	} else if (rule.cfa == LB_CFA_NONE && !w->stack.is_live &&
 		   !(w->segment.flags & LB_SEGMENT_NO_ROWS)) {
 		w->is_second_look = true;
 		return LB_STACK_GOES_ON;

@@ -23,12 +23,6 @@
 /* Ends the native part. Return: whether the walk is over. */
 static __always_inline bool lb_end(struct lb_walk *w, __u32 status)
 {
-	/*
-	 * For an unknown process frame pointers are unreliable, and frames of an
-	 * interpreter may be missing.
-	 */
-	if (w->is_blind && status != LB_STACK_TRUNCATED)
-		status = LB_STACK_NO_MAPPING;
 	w->status = status;
 	w->is_ended = true;
 	return status == LB_STACK_TRUNCATED || lb_interp_rest(w);
@@ -44,13 +38,7 @@ __noinline int lb_try_again(void)
 
 	if (!w)
 		return 0;
-	w->is_again = true;
-	if (lb_search_begin(w))
-		return 1;
-	/* Without a mapping of the leaf its callers can still be guessed. */
-	w->is_again = w->is_unknown && !w->is_blind && w->nr_native == 1 &&
-		      w->search.missed == w->stack.ip;
-	w->is_blind |= w->is_again;
+	w->is_again = lb_search_begin(w);
 	return w->is_again;
 }
 
@@ -139,7 +127,6 @@ static __always_inline void lb_walk_begin(struct lb_walk *w, struct task_struct 
 	w->stack.window_bytes = 0;
 	w->stack.next_window_bytes = LB_FIRST_WINDOW_BYTES;
 
-	w->is_blind = false;
 	w->is_unknown = !lb_find_process(w, &process);
 	if (w->is_unknown)
 		lb_request(w, LB_REQUEST_PROCESS, w->stack.ip);

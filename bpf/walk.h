@@ -96,7 +96,6 @@ struct lb_walk {
 	__u32 status; /* enum lb_stack_status, once is_ended */
 	bool is_ended; /* the native part has ended; the interpreter's part follows */
 	bool is_unknown; /* the process has no segments yet */
-	bool is_blind; /* and no mapping at its leaf was found: only frame pointers */
 	bool is_again; /* the frame was added already: a search for its mapping has ended */
 	bool is_second_look; /* no rule at the call: try the return address */
 	bool is_at_begin; /* a table says so: the frame is the thread's outermost one */

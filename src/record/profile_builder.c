@@ -539,19 +539,22 @@ static size_t want(const struct profile_builder *f, const struct row *row,
  * Is this the entry code of a thread? The C library's entry code has no frame pointer:
  * a walk that fails there has the complete stack.
  */
-static bool is_entry(const char *function)
+static bool is_entry(const struct resolved *r)
 {
 	static const char *const entries[] = {
-		"start", /* musl's threads */
 		"__start_context", /* makecontext's first return address */
 		"runtime.goexit",  "runtime.goexit.abi0",
 		"runtime.mstart",  "runtime.mcall",
 	};
+	const struct frame *outer = &r->frames[r->nr_frames - 1];
 
 	for (size_t i = 0; i < ARRAY_SIZE(entries); i++)
-		if (!strcmp(entries[i], function))
+		if (!strcmp(entries[i], outer->function))
 			return true;
-	return function_is_start_code(function);
+	/* musl's threads; a program's own function of this name has lines. */
+	if (!strcmp(outer->function, "start") && !outer->line)
+		return true;
+	return function_is_start_code(outer->function);
 }
 
 /*
@@ -569,7 +572,7 @@ static uint32_t status_of(const struct profile_builder *f, const struct row *row
 	    row->status != LB_STACK_GUESSED_END)
 		return row->status;
 	r = symbolizer_get(f->symbolizer, ids[nr - 1]);
-	if (r->nr_frames && is_entry(r->frames[r->nr_frames - 1].function))
+	if (r->nr_frames && is_entry(r))
 		return LB_STACK_COMPLETE;
 	if (nr > 1 && code_kind_of(r->object->name) == CODE_C_RUNTIME) {
 		callee = symbolizer_get(f->symbolizer, ids[nr - 2]);
@@ -596,8 +599,7 @@ static uint32_t status_at_function(const struct profile_builder *f,
 	const struct resolved *r = symbolizer_get(f->symbolizer, ids[at]);
 
 	/* Without symbols of the C library, that of makecontext has no name. */
-	if (r->nr_frames ? is_entry(r->frames[r->nr_frames - 1].function)
-			 : code_kind_of(r->object->name) == CODE_C_RUNTIME)
+	if (r->nr_frames ? is_entry(r) : code_kind_of(r->object->name) == CODE_C_RUNTIME)
 		return LB_STACK_COMPLETE;
 	(*nr)--;
 	memmove(&ids[at], &ids[at + 1], (*nr - at) * sizeof(*ids));

@@ -175,6 +175,7 @@ now_ns@{uint64_t now_ns} < put_line@now_ns < compile@put_line < main@compile\(
 now_ns@{uint64_t now_ns} < put_load@now_ns < compile@put_load < main@compile\(
 now_ns@{uint64_t now_ns} < put_header@now_ns < main@put_header
 jit_page@{uint8_t \*jit_page} < main@jit_page
+jit_write@{static void jit_write} < compile@jit_write < main@compile\(
 """
 PERF_MAP = r"""
 jitted_function@- < jit_run@run\(3000000\) < main@jit_run\(page
@@ -186,6 +187,7 @@ main@{int main}
 make@{int make\(} < main@make\(
 write_map@{int write_map} < make@write_map < main@make\(
 jit_page@{uint8_t \*jit_page} < main@jit_page
+jit_write@{static void jit_write} < main@jit_write\(
 """
 ERLANG = r"""
 hot:spin/2@^spin\( < hot:until/2@^until|true -> < hot:main/1@until\(End, 1

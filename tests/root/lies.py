@@ -57,6 +57,8 @@ STACKS = [
     ("frame_pointer", "frame:stack", "no-mapping", []),
     ("frame_pointer", "frame:unreadable", "no-mapping", []),
     ("frame_pointer", "frame:kernel", "bad-fp", []),
+    ("start", "odd", "bad-fp", []),
+    ("start", "unreadable", "fault", []),
     ("bare_stack_pointer", "0", "guessed", CALLERS[1:]),
     ("bare_stack_pointer", "kernel", "bad-fp", []),
     ("cfa_is_stack_pointer", "-", "bad-cfa", []),

@@ -61,6 +61,17 @@ function frame_pointer
 	ret
 end frame_pointer
 
+/* As frame_pointer, with a name that the entry code of a C library has. */
+function start
+	push %rbp
+	mov %rsp, %r8
+	mov %r8, %rsp
+	mov %rdx, %rbp
+	touch_pages
+	pop %rbp
+	ret
+end start
+
 /* As frame_pointer, but rsp is the lie. */
 function bare_stack_pointer
 	mov %rsp, %r8

@@ -22,7 +22,7 @@
 
 typedef void lie_fn(char *pages, unsigned long nr, uint64_t lie);
 
-lie_fn stack_pointer, base_pointer, frame_pointer, bare_stack_pointer;
+lie_fn stack_pointer, base_pointer, frame_pointer, start, bare_stack_pointer;
 lie_fn cfa_is_stack_pointer, cfa_is_below, cfa_is_odd, cfa_is_far, cfa_is_too_far;
 lie_fn return_address_is_far, return_address_is_a_register, outermost;
 lie_fn cfa_is_an_expression, return_address_is_an_expression, cfa_is_callees;
@@ -157,6 +157,7 @@ static lie_fn *function_of(const char *name)
 		NAMED(stack_pointer),
 		NAMED(base_pointer),
 		NAMED(frame_pointer),
+		NAMED(start),
 		NAMED(bare_stack_pointer),
 		NAMED(cfa_is_stack_pointer),
 		NAMED(cfa_is_below),
