@@ -49,7 +49,8 @@ check_includes() {
 	may_include src/worker 'base/|worker/'
 	may_include src/decode 'base/|worker/|decode/|lineburn_unwind\.h'
 	may_include src/collect 'base/|collect/|lineburn(_unwind|_filter)?\.h|[a-z]+\.skel\.h'
-	may_include src/process 'base/|worker/|process/|decode/(requests|runtimes)\.h|collect/task_event\.h|lineburn_unwind\.h'
+	may_include src/opener 'base/|worker/|opener/|decode/(operation|requests)\.h'
+	may_include src/process 'base/|worker/|opener/|process/|decode/(requests|runtimes)\.h|collect/task_event\.h|lineburn_unwind\.h'
 	may_include src/runtime 'base/|worker/|decode/|process/|collect/jit_probe\.h|runtime/|lineburn(_unwind)?\.h'
 	may_include src/unwind \
 		'base/|worker/|decode/operation\.h|process/|collect/kmap\.h|runtime/|unwind/|lineburn_unwind\.h'
@@ -65,7 +66,7 @@ check_includes() {
 	may_include src/launch 'base/|process/proc_dir\.h|launch/'
 	may_include src/doctor 'base/|doctor/|collect/(jit_probe|kernel_quirks)\.h'
 	may_include src/record \
-		'(base|worker|collect|process|runtime|unwind|symbolize|profile|analyze|target|launch|record)/'
+		'(base|worker|opener|collect|process|runtime|unwind|symbolize|profile|analyze|target|launch|record)/'
 	may_include src/cli \
 		'(base|worker|collect|process|runtime|unwind|symbolize|profile|analyze|render|export|live|target|launch|record|doctor|cli)/'
 	# shellcheck disable=SC2086 # a list

@@ -267,15 +267,14 @@ void source_hash(const char *text, size_t len, uint8_t ret[32])
 }
 
 static int add_source(struct collector *c, const struct attribution_file *file,
-		      const char *text, const struct stat *st, size_t len)
+		      const char *text, int64_t mtime_ns, size_t len)
 {
 	_cleanup_(profile_source_deinit) struct profile_source source = {
 		.path = file->path,
 		.owner = "",
 		.size_bytes = len,
 		.nr_lines = count_lines(text, len),
-		.mtime_nanos = (int64_t)st->st_mtim.tv_sec * 1000000000 +
-			       st->st_mtim.tv_nsec,
+		.mtime_nanos = mtime_ns,
 	};
 	bool whole = !file->is_library && len <= SOURCE_WHOLE_BYTES && len <= c->budget;
 	int r = keep_lines(c, file, text, len, whole, &source);
@@ -292,18 +291,14 @@ static int add_source(struct collector *c, const struct attribution_file *file,
 	return 0;
 }
 
-static int collect_file(struct collector *c, const struct attribution_file *file, int fd)
+static int collect_file(struct collector *c, const struct attribution_file *file,
+			source_read_fn read_source, void *ctx)
 {
 	_cleanup_free_ char *text = NULL;
-	struct stat st;
+	int64_t mtime_ns;
 	size_t len;
-	int r;
+	int r = read_source(ctx, file->path, &text, &len, &mtime_ns);
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		log_debug("%s: not a regular file, skipping", file->path);
-		return 0;
-	}
-	r = io_read_all(fd, SOURCE_MAX_FILE_BYTES, &text, &len);
 	if (r) {
 		log_debug("%s: cannot read the source: %s, skipping", file->path,
 			  strerror(-r));
@@ -313,7 +308,7 @@ static int collect_file(struct collector *c, const struct attribution_file *file
 		log_debug("%s: not text, skipping", file->path);
 		return 0;
 	}
-	return add_source(c, file, text, &st, len);
+	return add_source(c, file, text, mtime_ns, len);
 }
 
 /* Adds entries, even without text, for files whose path another file has, too. */
@@ -338,7 +333,7 @@ static int add_namesakes(struct profile *p)
 }
 
 int source_collect(struct profile *p, const struct attribution *a,
-		   source_open_fn open_source, void *ctx)
+		   source_read_fn read_source, void *ctx)
 {
 	struct collector c = {.p = p, .all = a->all, .budget = SOURCE_MAX_BYTES};
 	size_t nr_opened = 0;
@@ -348,16 +343,13 @@ int source_collect(struct profile *p, const struct attribution *a,
 	for (int library = 0; library < 2; library++)
 		for (size_t i = 0; i < a->nr_files && !r; i++) {
 			const struct attribution_file *file = &a->files[i];
-			_cleanup_close_ int fd = -1;
 
 			if (file->path[0] != '/' || file->is_library != library ||
 			    nr_opened == SOURCE_MAX_FILES ||
 			    (library && !has_hot_line(&c, file)))
 				continue;
 			nr_opened++;
-			fd = open_source(ctx, file->path);
-			if (fd >= 0)
-				r = collect_file(&c, file, fd);
+			r = collect_file(&c, file, read_source, ctx);
 		}
 	return r ? r : add_namesakes(p);
 }

@@ -31,10 +31,11 @@
 #define SOURCE_MAX_ATTACHED_LINES (1u << 24)
 
 /**
- * Opens a source file at record time, with the privileges of the target's user. Return:
- * a descriptor, or -errno.
+ * Reads a source file at record time, with the privileges of the target's user, if it is
+ * no larger than SOURCE_MAX_FILE_BYTES. @ret  heap, terminated. Return: 0 or -errno.
  */
-typedef int (*source_open_fn)(void *ctx, const char *path);
+typedef int (*source_read_fn)(void *ctx, const char *path, char **ret, size_t *ret_len,
+			      int64_t *ret_mtime_ns);
 
 /**
  * Stores the text of @a's files in p->extra.sources, the user's own first, then those of
@@ -48,7 +49,7 @@ typedef int (*source_open_fn)(void *ctx, const char *path);
  * Return: 0 or -ENOMEM.
  */
 int source_collect(struct profile *p, const struct attribution *a,
-		   source_open_fn open_source, void *ctx);
+		   source_read_fn read_source, void *ctx);
 
 /** Computes profile_source.sha256 of a whole file. */
 void source_hash(const char *text, size_t len, uint8_t ret[32]);

@@ -65,7 +65,7 @@ static int open_file(const struct disassembly *d, const char *filename)
 	if (len > strlen(deleted) && !strcmp(path + len - strlen(deleted), deleted))
 		path[len - strlen(deleted)] = '\0';
 	how.path = path;
-	return safe_open(&how);
+	return safe_open(&how, NULL);
 }
 
 static const char *status_text(enum instructions_status status)

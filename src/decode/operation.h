@@ -20,6 +20,7 @@ enum operation {
 	READER_JIT_LIST, /* registered objects (WORKER_READER only, as are the next) */
 	READER_PYTHON_STATE, /* offsets of a running interpreter, and of its thread states */
 	READER_PYTHON_CODE, /* a complete code object */
+	OPENER_LOOK, /* files and /proc (WORKER_OPENER only) */
 	NR_OPERATIONS,
 };
 

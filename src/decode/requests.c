@@ -15,4 +15,5 @@ const worker_op operations[NR_OPERATIONS] = {
 	[READER_JIT_LIST] = list_serve,
 	[READER_PYTHON_STATE] = python_state_serve,
 	[READER_PYTHON_CODE] = python_code_read_serve,
+	[OPENER_LOOK] = opener_serve,
 };

@@ -141,6 +141,13 @@ worker_fn cfi_jit_serve;
  */
 worker_fn python_state_serve;
 
+/*
+ * OPENER_LOOK. Request: u32 nr, nr * a look (opener/look.h). fds[0]: their base. Reply: nr
+ * * the result of a look; the descriptors of those that have one, in order. Callers use
+ * opener/opener.h.
+ */
+worker_fn opener_serve;
+
 /* The operations that workers serve: the table for worker_main(). */
 extern const worker_op operations[NR_OPERATIONS];
 

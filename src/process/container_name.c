@@ -14,6 +14,7 @@
 #include "base/hashmap.h"
 #include "base/io.h"
 #include "base/vec.h"
+#include "opener/opener.h"
 #include "process/file.h"
 
 #define MAX_ROOTS        2
@@ -52,10 +53,8 @@ struct named_container {
 
 /* Detects whether a file or folder changed since it was last read. */
 struct stamp {
-	dev_t dev;
-	ino_t inode;
-	off_t size;
-	struct timespec mtime;
+	uint64_t dev, inode, size_bytes;
+	int64_t mtime_ns;
 };
 
 struct name_place {
@@ -165,9 +164,9 @@ static void add_name(void *ctx, const char *id, const char *name)
 /* ---- files ---- */
 
 /* Returns whether the file changed since the last call, and updates @stamp. */
-static bool has_changed(struct stamp *stamp, const struct stat *st)
+static bool has_changed(struct stamp *stamp, const struct look_facts *facts)
 {
-	struct stamp now = {st->st_dev, st->st_ino, st->st_size, st->st_mtim};
+	struct stamp now = {facts->dev, facts->inode, facts->size_bytes, facts->mtime_ns};
 
 	if (!memcmp(stamp, &now, sizeof(now)))
 		return false;
@@ -179,7 +178,7 @@ static struct safe_open how_of(int root_fd, const char *path, size_t max_bytes)
 {
 	return (struct safe_open){.root_fd = root_fd,
 				  .path = path,
-				  .flags = SAFE_OPEN_OWNED, /* by root: uid 0 */
+				  .flags = LOOK_OWNED, /* by root: uid 0 */
 				  .max_bytes = max_bytes};
 }
 
@@ -187,13 +186,12 @@ static void look_in_docker(struct container_names *names, int root_fd, const cha
 {
 	char path[128], name[CONTAINER_NAME_BYTES];
 	_cleanup_free_ char *text = NULL;
-	_cleanup_close_ int fd = -1;
 	struct safe_open how = how_of(root_fd, path, MAX_CONFIG_BYTES);
+	struct look_facts facts;
 	size_t len;
 
 	snprintf(path, sizeof(path), "/var/lib/docker/containers/%s/config.v2.json", id);
-	fd = safe_open(&how);
-	if (fd >= 0 && !io_read_all(fd, MAX_CONFIG_BYTES, &text, &len) &&
+	if (!safe_open_read(&how, &text, &len, &facts) &&
 	    !container_name_in_docker(text, len, name))
 		add_name(names, id, name);
 }
@@ -202,33 +200,31 @@ static void look_in_list(struct container_names *names, struct name_place *place
 			 size_t i)
 {
 	struct safe_open how = how_of(place->root_fd, lists[i], MAX_LIST_BYTES);
-	_cleanup_close_ int path_fd = safe_open_resolve(&how);
 	_cleanup_free_ char *text = NULL;
-	_cleanup_close_ int fd = -1;
-	struct stat st;
+	_cleanup_close_ int found = -1;
+	struct look_facts facts;
 	size_t len;
 
-	if (path_fd < 0 || safe_open_check(path_fd, &how) || fstat(path_fd, &st) ||
-	    !has_changed(&place->lists[i], &st))
+	found = safe_open_find(&how, &facts);
+	if (found < 0 || !has_changed(&place->lists[i], &facts))
 		return;
-	fd = io_reopen(path_fd);
-	if (fd >= 0 && !io_read_all(fd, MAX_LIST_BYTES, &text, &len))
+	if (!safe_open_read(&how, &text, &len, &facts))
 		container_names_in_storage(text, len, add_name, names);
 }
 
 /* Log file names contain container names; the log files are not opened. */
 static void look_in_logs(struct container_names *names, struct name_place *place)
 {
-	struct safe_open how = how_of(place->root_fd, LOGS, 0);
-	_cleanup_close_ int path_fd = safe_open_resolve(&how);
+	_cleanup_(look_deinit) struct look look = {
+		.where = LOOK_IN_ROOT, .what = LOOK_HANDLE, .name = LOGS, .fd = -1};
 	_cleanup_closedir_ DIR *dir = NULL;
 	const struct dirent *file;
-	struct stat st;
 
-	if (path_fd < 0 || fstat(path_fd, &st) || !S_ISDIR(st.st_mode) || st.st_uid ||
-	    st.st_mode & S_IWOTH || !has_changed(&place->logs, &st))
+	if (opener_look_at(place->root_fd, 0, &look) || !S_ISDIR(look.facts.mode) ||
+	    look.facts.uid || look.facts.mode & S_IWOTH ||
+	    !has_changed(&place->logs, &look.facts))
 		return;
-	dir = io_open_dir(path_fd, ".");
+	dir = io_open_dir(look.fd, ".");
 	for (int n = 0; dir && n < MAX_LOGS && (file = readdir(dir)); n++) {
 		char id[CONTAINER_HEX_ID_LEN + 1], name[CONTAINER_NAME_BYTES];
 

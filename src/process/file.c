@@ -2,119 +2,96 @@
 #include "process/file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
-#include "base/creds.h"
 #include "base/io.h"
 #include "decode/requests.h"
+#include "opener/opener.h"
 #include "worker/worker.h"
 
-/*
- * Opens, as root, paths that an untrusted user named.
- *
- * The path is resolved inside the target's root (a symlink cannot lead out) to an
- * O_PATH descriptor, which opens nothing: a FIFO does not block or wake its
- * writer, a device does not act. Only a verified regular file is opened for
- * reading, through that descriptor, so that it cannot be replaced in between.
- */
-#ifndef FUSE_SUPER_MAGIC
-#define FUSE_SUPER_MAGIC 0x65735546
-#endif
-
-/* A concurrent rename or mount makes openat2() fail with EAGAIN: retry. */
-#define MAX_RETRIES 32
-
-int safe_open_resolve(const struct safe_open *how)
+static struct look look_of(const struct safe_open *how, enum look_what what)
 {
-	struct open_how open_how = {
-		.flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
-
-	if (how->flags & SAFE_OPEN_NOFOLLOW)
-		open_how.flags |= O_NOFOLLOW;
-	for (int i = 0; i < MAX_RETRIES; i++) {
-		long fd = syscall(SYS_openat2, how->root_fd, how->path, &open_how,
-				  sizeof(open_how));
-
-		if (fd >= 0)
-			return (int)fd;
-		if (errno != EAGAIN && errno != EINTR)
-			return -errno;
-	}
-	return -EAGAIN;
+	return (struct look){.where = LOOK_IN_ROOT,
+			     .what = what,
+			     .rules = LOOK_CHECKED | how->flags,
+			     .name = how->path,
+			     .uid = how->uid,
+			     .gid = how->gid,
+			     .root_uid = how->root_uid,
+			     .max_bytes = how->max_bytes,
+			     .fd = -1};
 }
 
-/*
- * Refuses pseudo files, which root may read and the target may not, and FUSE files,
- * whose server may be the untrusted user.
- */
-static bool is_refused_fs(int fd)
+static int found(int rc, const struct look *look, struct look_facts *ret)
 {
-	struct statfs fs;
-
-	return io_is_made_up(fd) || fstatfs(fd, &fs) ||
-	       (unsigned long)fs.f_type == FUSE_SUPER_MAGIC;
+	if (ret)
+		*ret = look->facts;
+	return rc ? rc : look->fd;
 }
 
-int safe_open_check(int fd, const struct safe_open *how)
+int safe_open(const struct safe_open *how, struct look_facts *ret)
 {
-	struct stat st;
+	struct look look = look_of(how, LOOK_FILE);
 
-	if (fstat(fd, &st))
-		return -errno;
-	if (S_ISLNK(st.st_mode))
-		return -ELOOP;
-	if (!S_ISREG(st.st_mode))
-		return -EINVAL;
-	if (is_refused_fs(fd))
-		return -EXDEV;
-	if (how->flags & SAFE_OPEN_OWNED) {
-		if (st.st_uid != how->uid && st.st_uid != how->root_uid)
-			return -EPERM;
-		/*
-		 * A file with a second name may be a hard link to another user's
-		 * secret.
-		 */
-		if (st.st_mode & S_IWOTH || st.st_nlink > 1)
-			return -EPERM;
-	}
-	if (how->max_bytes && (uint64_t)st.st_size > how->max_bytes)
-		return -EFBIG;
+	return found(opener_look_at(how->root_fd, how->uid, &look), &look, ret);
+}
+
+int safe_open_find(const struct safe_open *how, struct look_facts *ret)
+{
+	struct look look = look_of(how, LOOK_HANDLE);
+
+	return found(opener_look_at(how->root_fd, how->uid, &look), &look, ret);
+}
+
+int safe_open_read(const struct safe_open *how, char **ret, size_t *ret_len,
+		   struct look_facts *ret_facts)
+{
+	struct look look = look_of(how, LOOK_CONTENT);
+	int rc = opener_look_at(how->root_fd, how->uid, &look);
+
+	*ret_facts = look.facts;
+
+	if (rc)
+		return rc;
+	*ret = look.text;
+	*ret_len = look.len;
 	return 0;
 }
 
-int safe_open(const struct safe_open *how)
+int safe_reopen(int fd, const struct safe_open *how, struct look_facts *ret)
 {
-	_cleanup_close_ int path_fd = -1;
-	bool as_owner = how->flags & SAFE_OPEN_AS_OWNER;
-	struct creds creds;
-	int rc;
+	struct look look = look_of(how, LOOK_FILE);
 
-	if (as_owner) {
-		if (how->uid == (uid_t)-1 || how->gid == (gid_t)-1)
-			return -EPERM;
-		rc = creds_become(&creds, how->uid, how->gid);
-		if (rc)
-			return rc;
-	}
-	rc = path_fd = safe_open_resolve(how);
-	if (path_fd >= 0)
-		rc = safe_open_check(path_fd, how);
-	if (!rc)
-		rc = io_reopen(path_fd);
-	if (as_owner)
-		creds_restore(&creds);
+	look.where = LOOK_ITSELF;
+	look.name = NULL;
+	look.rules &= ~(unsigned int)LOOK_AS_OWNER;
+	return found(opener_look_at(fd, how->uid, &look), &look, ret);
+}
+
+int safe_reopen_any(int fd, uid_t uid)
+{
+	struct look look = {
+		.where = LOOK_ITSELF, .what = LOOK_FILE, .uid = uid, .fd = -1};
+	int rc = opener_look_at(fd, uid, &look);
+
+	return rc ? rc : look.fd;
+}
+
+int safe_open_facts(int fd, uid_t uid, unsigned int rules, struct look_facts *ret)
+{
+	struct look look = {.where = LOOK_ITSELF,
+			    .what = LOOK_FACTS,
+			    .rules = rules,
+			    .uid = uid,
+			    .fd = -1};
+	int rc = opener_look_at(fd, uid, &look);
+
+	*ret = look.facts;
 	return rc;
 }
 
@@ -181,13 +158,14 @@ static int read_facts(struct wire_reader *r, struct file_facts *ret)
 	return 0;
 }
 
-int file_facts_read(struct worker *decoder, int fd, const char *path,
+int file_facts_read(struct worker *decoder, uid_t uid, int fd, const char *path,
 		    struct file_facts *ret)
 {
 	struct wire_writer request = {.max = WORKER_MAX_REQUEST_BYTES};
 	enum worker_answer answer = WORKER_FAILED;
 	struct wire_reader reply;
 
+	worker_serves(decoder, uid);
 	wire_put_str(&request, path);
 	if (!request.failed)
 		answer = worker_call(decoder, DECODER_INSPECT, request.data, request.len,
@@ -202,7 +180,8 @@ const struct file_facts *file_facts_get(struct target_file *file, struct worker 
 		file->facts = calloc(1, sizeof(*file->facts));
 		/* After a failure all facts stay zero. */
 		if (file->facts)
-			file_facts_read(decoder, file->fd, file->path, file->facts);
+			file_facts_read(decoder, file->uid, file->fd, file->path,
+					file->facts);
 	}
 	return file->facts;
 }

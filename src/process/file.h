@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "decode/runtimes.h"
+#include "opener/look.h"
 
 struct worker;
 
@@ -41,24 +42,20 @@ struct target_file {
 		[20]; /* from the kernel; checked by the decoder; len 0: not known */
 	uint8_t build_id_len;
 	bool verify_build_id; /* opened by path: accept it only if the build id matches */
+	uid_t uid; /* of the first target that mapped it; (uid_t)-1: not known */
 	uint32_t id; /* 0, 1, 2 ...: index for other tables */
 	uint32_t use; /* files that had this id before: pairs (id, use) are unique */
 	struct file_facts *facts; /* heap; NULL: it was not inspected */
 };
 
-enum safe_open_flags {
-	SAFE_OPEN_OWNED =
-		1
-		<< 0, /* owner must be @uid or @root_uid; not world-writable; one name */
-	SAFE_OPEN_NOFOLLOW = 1 << 1, /* the last component must not be a symlink */
-	SAFE_OPEN_AS_OWNER =
-		1 << 2, /* with the file rights of @uid and @gid, not root's */
-};
-
+/*
+ * Rules for opening a file of a target: which it may be, and whose rights count. All are
+ * followed in the opener (opener/opener.h).
+ */
 struct safe_open {
 	int root_fd; /* O_PATH directory that paths are resolved in */
 	const char *path; /* absolute in that root */
-	unsigned int flags;
+	unsigned int flags; /* LOOK_OWNED, LOOK_NOFOLLOW, LOOK_AS_OWNER */
 	uid_t uid; /* of the target, in our user namespace */
 	gid_t gid;
 	uid_t root_uid; /* the uid that is 0 in the target's user namespace */
@@ -69,19 +66,32 @@ struct safe_open {
  * Opens a regular file inside a target's root: openat2(RESOLVE_IN_ROOT |
  * RESOLVE_NO_MAGICLINKS), non-blocking. Refuses FIFOs, devices, directories, files on
  * FUSE, procfs, sysfs and other pseudo file systems.
+ *
+ * @ret  facts about it; may be NULL
  * Return: a descriptor, or -errno: -ENOENT, -ELOOP (symlink), -EPERM (owner, mode or
  * hard link), -EINVAL (not a regular file), -EFBIG, -EXDEV (procfs, FUSE ...), -EACCES
- * (SAFE_OPEN_AS_OWNER), -ENOSYS (before Linux 5.6).
+ * (LOOK_AS_OWNER), -ENOSYS (before Linux 5.6), and as opener_look().
  */
-int safe_open(const struct safe_open *how);
+int safe_open(const struct safe_open *how, struct look_facts *ret);
 
-/*
- * The steps of safe_open(), for callers that check before they open. io_reopen() is the
- * last step. Resolve uses root_fd, path and NOFOLLOW of @how, check uses the rest. Each
- * returns 0 or a descriptor, or -errno as above.
+/** Finds it by the same rules, but does not open it. Return: O_PATH, or -errno. */
+int safe_open_find(const struct safe_open *how, struct look_facts *ret);
+
+/** Opens and reads it. @ret  heap, terminated. Return: 0 or -errno. */
+int safe_open_read(const struct safe_open *how, char **ret, size_t *ret_len,
+		   struct look_facts *ret_facts);
+
+/** Opens for reading what @fd (O_PATH) is, by the rules but root, path and AS_OWNER. */
+int safe_reopen(int fd, const struct safe_open *how, struct look_facts *ret);
+/** The same without rules. @uid  of the target; (uid_t)-1: not known */
+int safe_reopen_any(int fd, uid_t uid);
+
+/**
+ * Reads facts about an open file, which may be on any file system.
+ *
+ * @rules  LOOK_CHECKED, LOOK_WITH_FS
  */
-int safe_open_resolve(const struct safe_open *how); /* O_PATH: opens nothing */
-int safe_open_check(int fd, const struct safe_open *how); /* @fd may be O_PATH */
+int safe_open_facts(int fd, uid_t uid, unsigned int rules, struct look_facts *ret);
 
 /**
  * Copies this process' own vdso, which every 64-bit process maps, into a memfd.
@@ -97,12 +107,13 @@ int vdso_open(uint64_t *ret_size);
 /**
  * Inspects a file that is not in the cache.
  *
+ * @uid   of its target; (uid_t)-1: not known
  * @path  as its target sees it
  * Cost: 0.04 ms for most programs, 4 ms with 15 MB of symbol names (LLVM linked
  * statically), 35 ms if they must be read from disk.
  * Return: 0, or -ENODATA: the decoder failed (deadline, crash) or did not start.
  */
-int file_facts_read(struct worker *decoder, int fd, const char *path,
+int file_facts_read(struct worker *decoder, uid_t uid, int fd, const char *path,
 		    struct file_facts *ret);
 
 /**

@@ -18,7 +18,6 @@
 
 #include "base/hash.h"
 #include "base/hashmap.h"
-#include "base/io.h"
 #include "base/vec.h"
 #include "process/proc_dir.h"
 
@@ -158,57 +157,45 @@ static struct cached_file *find_identity(const struct file_cache *c,
 	return item == HASHMAP_NONE ? NULL : c->items[item];
 }
 
-/*
- * Reads the identity of @fd from the kernel's cache only, because a dead server of a
- * network file system would block us.
- * Return: 0, or a positive errno; EINVAL if it is not a regular file.
- */
-static int read_identity(int fd, struct file_identity *ret)
+static struct file_identity identity_of(const struct look_facts *facts)
 {
-	struct statx stx;
-
-	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &stx))
-		return errno;
-	if (!S_ISREG(stx.stx_mode))
-		return EINVAL;
-	*ret = (struct file_identity){
-		.dev = makedev(stx.stx_dev_major, stx.stx_dev_minor),
-		.inode = stx.stx_ino,
-		.size_bytes = stx.stx_size,
-		.mtime_ns = stx.stx_mtime.tv_sec * 1000000000 + stx.stx_mtime.tv_nsec,
-	};
-	return 0;
+	return (struct file_identity){.dev = facts->dev,
+				      .inode = facts->inode,
+				      .size_bytes = facts->size_bytes,
+				      .mtime_ns = facts->mtime_ns};
 }
 
-/* Return: 0, or a positive errno. */
-static int find_mapped(const struct mapping *m, int proc_dir, struct found_file *ret)
+/* Return: 0, or a positive errno; EINVAL if it is not a regular file. */
+static int find_mapped(const struct mapping *m, const struct file_source *source,
+		       struct found_file *ret)
 {
-	_cleanup_close_ int fd = proc_dir < 0 ? -ESRCH
-					      : proc_dir_open_mapped(proc_dir, m);
-	int why = fd < 0 ? -fd : read_identity(fd, &ret->identity);
+	_cleanup_close_ int fd = -1;
+	struct look_facts facts;
 
-	if (why)
-		return why;
+	if (source->proc_dir < 0)
+		return ESRCH;
+	fd = proc_dir_find_mapped(source->proc_dir, source->uid, m, &facts);
+	if (fd < 0)
+		return -fd;
+	if (!S_ISREG(facts.mode))
+		return EINVAL;
+	ret->identity = identity_of(&facts);
 	ret->fd = take_fd(&fd);
 	ret->by_path = false;
 	return 0;
 }
 
-static int find_in_root(const struct mapping *m, const struct root *root,
+static int find_in_root(const struct mapping *m, const struct root *root, uid_t uid,
 			struct found_file *ret)
 {
-	struct safe_open how = {.root_fd = root->fd, .path = m->path};
-	_cleanup_close_ int fd = safe_open_resolve(&how);
+	struct safe_open how = {.root_fd = root->fd, .path = m->path, .uid = uid};
+	struct look_facts facts;
+	_cleanup_close_ int fd = safe_open_find(&how, &facts);
 	bool is_same;
-	int why;
 
 	if (fd < 0)
 		return -fd;
-	why = -safe_open_check(fd, &how);
-	if (!why)
-		why = read_identity(fd, &ret->identity);
-	if (why)
-		return why;
+	ret->identity = identity_of(&facts);
 	is_same = m->inode && m->inode == ret->identity.inode &&
 		  m->major == major(ret->identity.dev) &&
 		  m->minor == minor(ret->identity.dev);
@@ -226,18 +213,19 @@ static bool may_have_path(const struct mapping *m)
 }
 
 static int find_by_path(struct file_cache *c, const struct mapping *m,
-			struct root *own_root, struct found_file *ret)
+			const struct file_source *source, struct found_file *ret)
 {
+	struct root *own_root = source->root;
 	int why = ENOENT;
 
 	if (!may_have_path(m))
 		return ENOENT;
 	if (own_root)
-		why = find_in_root(m, own_root, ret);
+		why = find_in_root(m, own_root, source->uid, ret);
 	for (size_t i = 0; why && i < c->roots->nr && i < MAX_OTHER_ROOTS; i++) {
 		struct root *root = c->roots->items[i];
 
-		if (root != own_root && !find_in_root(m, root, ret))
+		if (root != own_root && !find_in_root(m, root, source->uid, ret))
 			why = 0;
 	}
 	return why;
@@ -247,10 +235,10 @@ int file_source_find(const struct file_source *source, const struct mapping *m,
 		     bool *ret_by_path)
 {
 	struct found_file f = {.fd = -1};
-	int why = find_mapped(m, source->proc_dir, &f);
+	int why = find_mapped(m, source, &f);
 
 	if (why && !source->no_path && source->root && may_have_path(m))
-		why = find_in_root(m, source->root, &f);
+		why = find_in_root(m, source->root, source->uid, &f);
 	*ret_by_path = f.by_path;
 	return why ? -why : f.fd;
 }
@@ -343,7 +331,7 @@ static struct target_file *fail(struct file_cache *c, struct cached_file *known,
  * Stores the opened file of @f in @known, or in a new entry if that has a file already.
  */
 static struct target_file *keep(struct file_cache *c, struct cached_file *known,
-				const struct mapping *m, struct root *root,
+				const struct mapping *m, const struct file_source *source,
 				const struct found_file *f)
 {
 	_cleanup_close_ int fd = -1;
@@ -351,7 +339,7 @@ static struct target_file *keep(struct file_cache *c, struct cached_file *known,
 
 	if (!fd_budget_take(c->budget))
 		return fail(c, known, m, EMFILE);
-	fd = io_reopen(f->fd);
+	fd = safe_reopen_any(f->fd, source->uid);
 	if (fd < 0) {
 		fd_budget_give(c->budget);
 		c->budget->nr_refused += fd == -EMFILE || fd == -ENFILE;
@@ -370,7 +358,8 @@ static struct target_file *keep(struct file_cache *c, struct cached_file *known,
 	e->file.mtime_ns = f->identity.mtime_ns;
 	e->file.size_bytes = f->identity.size_bytes;
 	e->file.verify_build_id = f->by_path;
-	e->root = root_ref(root);
+	e->file.uid = source->uid;
+	e->root = root_ref(source->root);
 	return &e->file;
 }
 
@@ -399,14 +388,15 @@ static struct target_file *recognise(struct file_cache *c, struct cached_file *e
 }
 
 /* Is the file that @m maps still the one in @e? */
-static bool is_current(const struct cached_file *e, const struct mapping *m, int proc_dir)
+static bool is_current(const struct cached_file *e, const struct mapping *m,
+		       const struct file_source *source)
 {
 	struct found_file f = {.fd = -1};
 	int why;
 
 	if (m->build_id_len)
-		return !e->file.verify_build_id || proc_dir < 0;
-	why = find_mapped(m, proc_dir, &f);
+		return !e->file.verify_build_id || source->proc_dir < 0;
+	why = find_mapped(m, source, &f);
 	cleanup_closep(&f.fd);
 	return why || is_identity(&e->file, &f.identity);
 }
@@ -440,19 +430,19 @@ static struct target_file *find_or_open(struct file_cache *c, const struct mappi
 	if (m->kind != MAPPING_FILE && m->kind != MAPPING_MEMFD)
 		return NULL;
 	known = find_mapping(c, m);
-	if (known && known->file.fd >= 0 && is_current(known, m, source->proc_dir))
+	if (known && known->file.fd >= 0 && is_current(known, m, source))
 		return &known->file;
-	why = find_mapped(m, source->proc_dir, &f);
+	why = find_mapped(m, source, &f);
 	if (why && source->no_path)
 		return NULL;
 	if (why)
-		why = find_by_path(c, m, source->root, &f);
+		why = find_by_path(c, m, source, &f);
 	if (why)
 		return known && known->file.fd >= 0 ? &known->file
 						    : fail(c, known, m, why);
 	same = find_identity(c, &f, m);
 	file = same ? recognise(c, same, known, m, f.by_path)
-		    : keep(c, known, m, source->root, &f);
+		    : keep(c, known, m, source, &f);
 	close(f.fd);
 	return file;
 }

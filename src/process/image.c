@@ -312,14 +312,12 @@ void image_forget_ids(struct process_table *t, struct image *img)
  * is not the initial one, the file shows other ids to a reader inside.
  */
 static bool is_in_our_user_ns(const struct process_table *t, const struct image *img,
-			      int proc_dir)
+			      uint64_t user_ns)
 {
-	struct stat ns;
-
 	/* The process is exiting: keep what the kernel reported. */
-	if (fstatat(proc_dir, "ns/user", &ns, 0))
+	if (!user_ns)
 		return img->proc.in_our_user_ns;
-	return t->user_ns && ns.st_ino == t->user_ns;
+	return user_ns == t->user_ns;
 }
 
 /*
@@ -336,36 +334,32 @@ static void copy_ns_tgid_to_older(struct process_table *t, const struct image *i
 	}
 }
 
-/*
- * Reads user, group and inner pid from /proc. Call it after reading the root: a process
- * that leaves our user namespace can mount anything, but then it has another root.
- */
-static void read_identity(struct process_table *t, struct image *img, int proc_dir)
+/* Takes user, group and inner pid as read from /proc, after its root. */
+static void use_identity(struct process_table *t, struct image *img,
+			 const struct proc_view *view)
 {
-	struct proc_status status;
+	const struct proc_identity *id = &view->identity;
 
-	if (proc_dir_status(proc_dir, &status))
+	if (view->identity_rc)
 		return;
 	if (!img->told_ns) {
-		img->proc.uid = status.uid;
-		img->proc.gid = status.gid;
+		img->proc.uid = id->status.uid;
+		img->proc.gid = id->status.gid;
 	}
-	img->proc.ns_tgid = status.ns_tgid;
+	img->proc.ns_tgid = id->status.ns_tgid;
 	copy_ns_tgid_to_older(t, img);
+	img->proc.in_our_user_ns = is_in_our_user_ns(t, img, id->user_ns);
 	/* If the namespace maps no uid 0, the process's own uid counts as its root. */
-	img->proc.in_our_user_ns = is_in_our_user_ns(t, img, proc_dir);
-	img->proc.root_uid = img->proc.in_our_user_ns ? 0 : (uid_t)-1;
-	if (!img->proc.in_our_user_ns &&
-	    proc_dir_root_uid(proc_dir, &img->proc.root_uid) == -ENOENT)
-		img->proc.root_uid = status.uid;
-	img->ids_ns = clock_now_ns();
+	img->proc.root_uid = id->maps_root ? id->root_uid : id->status.uid;
+	if (img->proc.in_our_user_ns)
+		img->proc.root_uid = 0;
+	img->ids_ns = view->until_ns;
 }
 
-/* Reads its root. Return: whether it changed; then the identity must be read again. */
-static bool read_root(struct process_table *t, struct image *img, int proc_dir)
+/* Takes its root. Return: whether it changed; then the identity must be read again. */
+static bool use_root(struct process_table *t, struct image *img, struct proc_view *view)
 {
-	uint64_t from_ns = clock_now_ns();
-	struct root *root = roots_get(t->roots, proc_dir);
+	struct root *root = roots_take(t->roots, &view->root);
 
 	/* Keep the known root: /proc is incomplete while a process exits. */
 	if (!root || root == img->root) {
@@ -380,8 +374,8 @@ static bool read_root(struct process_table *t, struct image *img, int proc_dir)
 		img->proc.root_uid = (uid_t)-1;
 	}
 	set_root(t, img, root);
-	img->ids_from_ns = from_ns;
-	img->ids_ns = clock_now_ns();
+	img->ids_from_ns = view->from_ns;
+	img->ids_ns = view->until_ns;
 	return true;
 }
 
@@ -405,20 +399,48 @@ static bool is_zombie(const struct proc_stat *stat)
 	return stat->state == 'Z' || stat->state == 'X';
 }
 
-/*
- * Opens the directory of @tgid and reads its stat; if the leader is a zombie, opens the
- * directory of a live thread.
- */
+/* Opens the directory of a live thread of a process whose leader is a zombie. */
+static int open_alive(struct process_table *t, int leader, uint32_t tgid,
+		      const struct proc_stat *stat)
+{
+	return stat->nr_threads > 1 ? proc_dir_open_thread(t->proc_fd, leader, tgid)
+				    : -ESRCH;
+}
+
+/* Opens the directory of @tgid and reads its stat. */
 static int open_process(struct process_table *t, uint32_t tgid, struct proc_stat *stat)
 {
 	_cleanup_close_ int dir = proc_dir_open(t->proc_fd, tgid);
 
 	if (dir < 0 || proc_dir_stat(dir, stat))
 		return -ESRCH;
-	if (!is_zombie(stat))
+	return is_zombie(stat) ? open_alive(t, dir, tgid, stat) : take_fd(&dir);
+}
+
+/* The same with more of it. @view  the caller frees it, whatever this returns */
+static int view_process(struct process_table *t, uint32_t tgid, enum proc_view_part last,
+			struct proc_view *view)
+{
+	_cleanup_close_ int dir = proc_dir_open(t->proc_fd, tgid);
+	struct proc_stat stat;
+	int thread;
+
+	*view = PROC_VIEW_NONE;
+	if (dir < 0)
+		return -ESRCH;
+	proc_view_read(dir, last, view);
+	if (view->stat_rc)
+		return -ESRCH;
+	if (!is_zombie(&view->stat))
 		return take_fd(&dir);
-	return stat->nr_threads > 1 ? proc_dir_open_thread(t->proc_fd, dir, tgid)
-				    : -ESRCH;
+	stat = view->stat;
+	thread = open_alive(t, dir, tgid, &stat);
+	if (thread < 0)
+		return thread;
+	proc_view_deinit(view);
+	proc_view_read(thread, last, view);
+	view->stat = stat;
+	return thread;
 }
 
 static bool is_ticks_of(const struct image *img, const struct proc_stat *stat)
@@ -479,8 +501,7 @@ static bool read_maps(struct process_table *t, struct image *img, int proc_dir)
 	struct maps_reading reading = {.t = t, .img = img};
 	uint64_t now_ns = clock_now_ns();
 
-	if (proc_dir_maps(proc_dir, t->buf, sizeof(t->buf), now_ns, t->pool,
-			  add_read_mapping, &reading) <= 0)
+	if (proc_dir_maps(proc_dir, now_ns, t->pool, add_read_mapping, &reading) <= 0)
 		return false;
 	img->read_ns = now_ns;
 	img->maps_known = true;
@@ -549,23 +570,19 @@ struct image *image_from_proc(struct process_table *t, const struct lb_image *id
 
 void image_scan(struct process_table *t, uint32_t tgid)
 {
-	_cleanup_close_ int dir = -1;
-	struct proc_stat stat;
-	struct image *img;
+	_cleanup_(proc_view_deinit) struct proc_view view;
+	_cleanup_close_ int dir = view_process(t, tgid, PROC_VIEW_IDENTITY, &view);
+	struct image *img = dir < 0 ? NULL : image_for(t, tgid, &view.stat);
 
-	dir = open_process(t, tgid, &stat);
-	if (dir < 0)
-		return;
-	img = image_for(t, tgid, &stat);
 	if (!img)
 		return;
-	if (stat.is_kernel_thread) {
+	if (view.stat.is_kernel_thread) {
 		img->maps_known = true;
 		return;
 	}
 	read_maps(t, img, dir);
-	read_root(t, img, dir);
-	read_identity(t, img, dir);
+	use_root(t, img, &view);
+	use_identity(t, img, &view);
 }
 
 /* ---- files ---- */
@@ -648,6 +665,7 @@ static bool open_mapped_files(struct process_table *t, struct image *img, int pr
 			    .img = img,
 			    .source = {.proc_dir = proc_dir,
 				       .root = img->root,
+				       .uid = img->proc.uid,
 				       .no_path = proc_dir >= 0},
 			    .nr_left = MAX_OPENS_AT_ONCE};
 	size_t nr_without = open_all(&o);
@@ -655,8 +673,7 @@ static bool open_mapped_files(struct process_table *t, struct image *img, int pr
 	if (!nr_without)
 		return true;
 	if (proc_dir >= 0 && o.nr_left)
-		proc_dir_maps(proc_dir, t->buf, sizeof(t->buf), 0, t->pool, open_part,
-			      &o);
+		proc_dir_maps(proc_dir, 0, t->pool, open_part, &o);
 	o.source.no_path = false;
 	return !open_all(&o);
 }
@@ -720,6 +737,8 @@ static void read_while_alive(struct process_table *t, struct image *img, int pro
  */
 static int keep_dir(struct process_table *t, struct image *img)
 {
+	_cleanup_close_ int dir = -1;
+
 	/*
 	 * Search again: threads may outlive the leader, and a lost event may have been
 	 * its exit.
@@ -728,13 +747,27 @@ static int keep_dir(struct process_table *t, struct image *img)
 		image_forget_dir(t, img);
 	if (img->proc_dir >= 0)
 		return img->proc_dir;
-	img->proc_dir = image_open_dir(t, img);
-	if (img->proc_dir < 0)
-		return img->proc_dir = -1;
+	image_forget_view(t);
+	dir = view_process(t, img->proc.tgid,
+			   img->was_read ? PROC_VIEW_IDENTITY : PROC_VIEW_OWNER,
+			   &t->view);
+	t->viewed = img;
+	if (dir < 0 || !is_ticks_of(img, &t->view.stat)) {
+		image_forget_view(t);
+		return -1;
+	}
+	img->proc_dir = take_fd(&dir);
 	t->nr_dirs++;
-	if (read_root(t, img, img->proc_dir) && img->was_read)
-		read_identity(t, img, img->proc_dir);
+	if (use_root(t, img, &t->view) && img->was_read)
+		use_identity(t, img, &t->view);
 	return img->proc_dir;
+}
+
+void image_forget_view(struct process_table *t)
+{
+	if (t->viewed)
+		proc_view_deinit(&t->view);
+	t->viewed = NULL;
 }
 
 void image_open_files(struct process_table *t, struct image *img, uint64_t now_ns)
@@ -760,8 +793,8 @@ void image_open_files(struct process_table *t, struct image *img, uint64_t now_n
 		read_while_alive(t, img, dir);
 	if (img->unopened && open_mapped_files(t, img, dir))
 		img->unopened = false;
-	if (dir >= 0 && is_first)
-		read_identity(t, img, dir);
+	if (dir >= 0 && is_first && t->viewed == img)
+		use_identity(t, img, &t->view);
 	look_at_jit_files(t, img, dir, now_ns);
 	if (dir >= 0 || (img->is_newest && !wants_dir))
 		return;

@@ -80,7 +80,9 @@ struct process_table {
 	uint64_t nr_maps_dropped; /* of images that are forgotten by now */
 	uint64_t lost_seq; /* counts TASK_EVENT_LOST */
 	bool restricted; /* only descendants of known processes are of interest */
-	char buf[65536]; /* work space for the text of maps */
+	/* What was just read of this image, for its owner; NULL: nothing. */
+	const struct image *viewed;
+	struct proc_view view;
 };
 
 static inline struct image *image_of(struct process_table *t, uint32_t id)
@@ -167,6 +169,8 @@ void image_forget_ids(struct process_table *t, struct image *img);
  * Return: a descriptor, or -ESRCH when it is gone or the pid is another process's.
  */
 int image_open_dir(struct process_table *t, const struct image *img);
+/** Forgets what image_open_files() has read of an image. */
+void image_forget_view(struct process_table *t);
 /** Closes the directory that image_open_files() keeps open. */
 void image_forget_dir(struct process_table *t, struct image *img);
 

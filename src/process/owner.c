@@ -183,18 +183,31 @@ static void fill_by_cgroup(struct process_table *t, uint32_t hierarchy, const ch
 
 /* ---- the owner of an image ---- */
 
-static bool read_cgroup(struct process_table *t, struct image *img, int proc_dir)
+static bool fill_cgroup(struct process_table *t, struct image *img,
+			const struct look *cgroup)
 {
-	ssize_t n = proc_dir_cgroup(proc_dir, t->buf, sizeof(t->buf));
-	const char *path;
+	const char *newline, *path;
 	size_t len;
 	uint32_t hierarchy;
 
-	if (n <= 0)
+	if (cgroup->rc)
 		return false;
-	path = cgroup_path_of(t->buf, (size_t)n, &len, &hierarchy);
+	/* Drop a cut line: its path would name another cgroup. */
+	newline = memrchr(cgroup->text, '\n', cgroup->len);
+	if (!newline)
+		return false;
+	path = cgroup_path_of(cgroup->text, (size_t)(newline + 1 - cgroup->text), &len,
+			      &hierarchy);
 	fill_by_cgroup(t, hierarchy, path, len, &img->proc.owner);
 	return true;
+}
+
+static bool read_cgroup(struct process_table *t, struct image *img, int proc_dir)
+{
+	_cleanup_(look_deinit) struct look cgroup;
+
+	proc_dir_look_at_cgroup(proc_dir, &cgroup);
+	return fill_cgroup(t, img, &cgroup);
 }
 
 /*
@@ -202,28 +215,25 @@ static bool read_cgroup(struct process_table *t, struct image *img, int proc_dir
  * relative to our root: for a process in a chroot they begin with its root, for one in
  * its own mount namespace they do not.
  */
-static size_t without_root(int proc_dir, const char *path, size_t len)
+static size_t without_root(const struct look *root, const char *path, size_t len)
 {
-	char root[PATH_MAX];
-	ssize_t n = readlinkat(proc_dir, "root", root, sizeof(root));
-
-	if (n > 1 && (size_t)n < len && (size_t)n < sizeof(root) &&
-	    !memcmp(path, root, (size_t)n) && path[n] == '/')
-		return (size_t)n;
+	if (!root->rc && root->len > 1 && root->len < len &&
+	    !memcmp(path, root->text, root->len) && path[root->len] == '/')
+		return root->len;
 	return 0;
 }
 
-static void read_exe(struct process_table *t, struct image *img, int proc_dir)
+static void fill_exe(struct process_table *t, struct image *img,
+		     const struct proc_view *view)
 {
-	char path[PATH_MAX];
-	ssize_t n = readlinkat(proc_dir, "exe", path, sizeof(path));
+	const struct look *exe = &view->exe;
 	size_t len, skip;
 
-	if (n <= 0 || (size_t)n == sizeof(path))
+	if (exe->rc || !exe->len)
 		return;
-	len = maps_text_without_deleted(path, (size_t)n);
-	skip = without_root(proc_dir, path, len);
-	img->proc.owner.exe = strpool_add_n(t->pool, path + skip, len - skip);
+	len = maps_text_without_deleted(exe->text, exe->len);
+	skip = without_root(&view->root_path, exe->text, len);
+	img->proc.owner.exe = strpool_add_n(t->pool, exe->text + skip, len - skip);
 }
 
 /*
@@ -280,16 +290,17 @@ static void take_over(struct process_table *t, struct image *img)
 	img->proc.owner.exe = exe;
 }
 
-void owner_fill(struct process_table *t, struct image *img, int proc_dir)
+void owner_fill(struct process_table *t, struct image *img)
 {
 	struct process_owner *owner = &img->proc.owner;
 	const char *none = strpool_add(t->pool, ""), *exe = exe_by_exec(t, img);
+	const struct proc_view *view = t->viewed == img ? &t->view : NULL;
 
 	if (exe)
 		owner->exe = exe;
-	else if (proc_dir >= 0)
-		read_exe(t, img, proc_dir);
-	if (proc_dir < 0 || !read_cgroup(t, img, proc_dir))
+	else if (view)
+		fill_exe(t, img, view);
+	if (!view || !fill_cgroup(t, img, &view->cgroup))
 		take_over(t, img);
 	if (!owner->exe)
 		owner->exe = exe_by_maps(&img->proc.maps);

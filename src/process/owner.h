@@ -25,8 +25,8 @@ struct process_owners *process_owners_new(int proc_fd, const struct cgroup_mount
 					  const char *v2);
 void process_owners_free(struct process_owners *o);
 
-/** @proc_dir  of this image; -1: the process is gone, or runs another image now */
-void owner_fill(struct process_table *t, struct image *img, int proc_dir);
+/** Fills its owner from what was just viewed of it, else from its ancestors. */
+void owner_fill(struct process_table *t, struct image *img);
 
 /** See process_table_cgroup(). */
 const struct process_owner *process_owners_find(struct process_table *t,

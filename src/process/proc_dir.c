@@ -11,11 +11,16 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/search.h"
 #include "base/vec.h"
+#include "opener/opener.h"
 
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
+
+/* The opener finds out the user of a directory in /proc, if that matters. */
+#define PROC_ANY_USER ((uid_t)-1)
 
 /* Most threads tried to find a live one, and most text read of one process. */
 #define MAX_THREADS    64
@@ -238,60 +243,108 @@ void proc_tree_mark_descendants(struct proc_tree *tree)
 /* ---- the files of one process ---- */
 
 /*
- * Reads, and terminates, as much as fits of a file that the kernel writes in one piece.
- * A read shorter than asked for is the whole file (seq_read(), fs/seq_file.c; of
- * uid_map at most a page, which begins with id 0). Return: bytes, or -errno.
+ * The kernel writes each of these in one piece, so it is read as far as @max bytes and
+ * not in part: a read shorter than asked for is the whole file (seq_read(), fs/seq_file.c;
+ * of uid_map at most a page, which begins with id 0).
  */
-static ssize_t read_record(int dir, const char *name, char *buf, size_t size)
+static struct look text_of(const char *name, uint64_t max)
 {
-	_cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	do
-		n = read(fd, buf, size - 1);
-	while (n < 0 && errno == EINTR);
-	if (n < 0)
-		return -errno;
-	buf[n] = '\0';
-	return n;
+	return (struct look){.where = LOOK_BELOW,
+			     .what = LOOK_PROC_TEXT,
+			     .name = name,
+			     .max_bytes = max,
+			     .fd = -1};
 }
+
+#define STAT_BYTES    1024
+#define STATUS_BYTES  16384 /* a user may be in many groups, which precede NStgid */
+#define UID_MAP_BYTES 4096
+#define CGROUP_BYTES  65536 /* a line for each hierarchy */
 
 int proc_dir_stat(int proc_dir, struct proc_stat *ret)
 {
-	char buf[1024];
-	ssize_t n = read_record(proc_dir, "stat", buf, sizeof(buf));
+	_cleanup_(look_deinit) struct look look = text_of("stat", STAT_BYTES);
+	int rc = opener_look_at(proc_dir, PROC_ANY_USER, &look);
 
-	return n < 0 ? (int)n : proc_stat_parse(buf, ret);
+	return rc ? rc : proc_stat_parse(look.text, ret);
 }
 
 int proc_dir_status(int proc_dir, struct proc_status *ret)
 {
-	char buf[16384]; /* a user may be in many groups, which precede NStgid */
-	ssize_t n = read_record(proc_dir, "status", buf, sizeof(buf));
+	_cleanup_(look_deinit) struct look look = text_of("status", STATUS_BYTES);
+	int rc = opener_look_at(proc_dir, PROC_ANY_USER, &look);
 
-	return n < 0 ? (int)n : proc_status_parse(buf, ret);
+	return rc ? rc : proc_status_parse(look.text, ret);
 }
 
-int proc_dir_root_uid(int proc_dir, uid_t *ret)
+void proc_dir_look_at_cgroup(int proc_dir, struct look *ret)
 {
-	char buf[4096];
-	ssize_t n = read_record(proc_dir, "uid_map", buf, sizeof(buf));
-
-	return n < 0 ? (int)n : proc_uid_map_parse(buf, ret);
+	*ret = text_of("cgroup", CGROUP_BYTES);
+	opener_look_at(proc_dir, PROC_ANY_USER, ret);
 }
 
-ssize_t proc_dir_cgroup(int proc_dir, char *buf, size_t size)
+static int read_identity(struct look *looks, struct proc_identity *ret)
 {
-	ssize_t n = read_record(proc_dir, "cgroup", buf, size);
-	const char *newline;
+	const struct look *status = &looks[0], *uid_map = &looks[1], *user_ns = &looks[2];
 
-	if (n <= 0)
-		return n;
-	/* Drop a cut line: its path would name another cgroup. */
-	newline = memrchr(buf, '\n', (size_t)n);
-	return newline ? newline + 1 - buf : 0;
+	*ret = (struct proc_identity){.root_uid = (uid_t)-1};
+	ret->maps_root = uid_map->rc ||
+			 proc_uid_map_parse(uid_map->text, &ret->root_uid) != -ENOENT;
+	ret->user_ns = user_ns->rc ? 0 : user_ns->facts.inode;
+	return status->rc ? status->rc : proc_status_parse(status->text, &ret->status);
+}
+
+void proc_view_read(int proc_dir, enum proc_view_part last, struct proc_view *ret)
+{
+	enum {
+		STAT,
+		ROOT,
+		STATUS,
+		UID_MAP,
+		USER_NS,
+		CGROUP,
+		EXE,
+		ROOT_PATH,
+		NR
+	};
+	static const size_t nr_of[] = {[PROC_VIEW_ROOT] = STATUS,
+				       [PROC_VIEW_IDENTITY] = CGROUP,
+				       [PROC_VIEW_OWNER] = NR};
+	struct look looks[NR] = {
+		[STAT] = text_of("stat", STAT_BYTES),
+		[ROOT] = {.what = LOOK_HANDLE, .name = "root", .fd = -1},
+		[STATUS] = text_of("status", STATUS_BYTES),
+		[UID_MAP] = text_of("uid_map", UID_MAP_BYTES),
+		[USER_NS] = {.what = LOOK_FACTS, .name = "ns/user", .fd = -1},
+		[CGROUP] = text_of("cgroup", CGROUP_BYTES),
+		[EXE] = {.what = LOOK_LINK, .name = "exe", .fd = -1},
+		[ROOT_PATH] = {.what = LOOK_LINK, .name = "root", .fd = -1},
+	};
+
+	*ret = (struct proc_view){.from_ns = clock_now_ns(), .identity_rc = -ENODATA};
+	for (size_t i = nr_of[last]; i < NR; i++)
+		looks[i].rc = -ENODATA;
+	opener_look(proc_dir, PROC_ANY_USER, looks, nr_of[last]);
+	ret->until_ns = clock_now_ns();
+	ret->stat_rc = looks[STAT].rc ? looks[STAT].rc
+				      : proc_stat_parse(looks[STAT].text, &ret->stat);
+	if (last >= PROC_VIEW_IDENTITY)
+		ret->identity_rc = read_identity(&looks[STATUS], &ret->identity);
+	for (size_t i = STATUS; i < CGROUP; i++)
+		look_deinit(&looks[i]);
+	look_deinit(&looks[STAT]);
+	ret->root = looks[ROOT];
+	ret->cgroup = looks[CGROUP];
+	ret->exe = looks[EXE];
+	ret->root_path = looks[ROOT_PATH];
+}
+
+void proc_view_deinit(struct proc_view *view)
+{
+	look_deinit(&view->root);
+	look_deinit(&view->cgroup);
+	look_deinit(&view->exe);
+	look_deinit(&view->root_path);
 }
 
 /* Opens the thread's own /proc directory, which has map_files; else task/TID. */
@@ -336,50 +389,29 @@ int proc_dir_open_thread(int proc_fd, int proc_dir, uint32_t tgid)
 	return -ESRCH;
 }
 
-int proc_dir_open_mapped(int proc_dir, const struct mapping *m)
+int proc_dir_find_mapped(int proc_dir, uid_t uid, const struct mapping *m,
+			 struct look_facts *ret)
 {
+	struct look look = {.where = LOOK_BELOW, .what = LOOK_HANDLE, .fd = -1};
 	char path[64];
-	int fd;
+	int rc;
 
 	snprintf(path, sizeof(path), "map_files/%llx-%llx", (unsigned long long)m->start,
 		 (unsigned long long)m->end);
-	fd = openat(proc_dir, path, O_PATH | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	look.name = path;
+	rc = opener_look_at(proc_dir, uid, &look);
+	*ret = look.facts;
+	return rc ? rc : look.fd;
 }
 
-ssize_t proc_dir_maps(int proc_dir, char *buf, size_t size, uint64_t time_ns,
-		      struct strpool *pool, int (*add)(void *, const struct mapping *),
-		      void *ctx)
+ssize_t proc_dir_maps(int proc_dir, uint64_t time_ns, struct strpool *pool,
+		      int (*add)(void *, const struct mapping *), void *ctx)
 {
-	_cleanup_close_ int fd = openat(proc_dir, "maps", O_RDONLY | O_CLOEXEC);
-	size_t held = 0, total = 0;
+	_cleanup_(look_deinit) struct look look = text_of("maps", MAX_MAPS_BYTES);
+	int rc = opener_look_at(proc_dir, PROC_ANY_USER, &look);
 
-	if (fd < 0)
-		return -errno;
-	while (total < MAX_MAPS_BYTES) {
-		ssize_t n = read(fd, buf + held, size - held);
-		const char *newline;
-		size_t whole;
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return total ? (ssize_t)total : -errno;
-		if (n == 0)
-			break;
-		total += (size_t)n;
-		held += (size_t)n;
-		newline = memrchr(buf, '\n', held);
-		/*
-		 * Give up on a line that fills the buffer; its parts count as
-		 * malformed.
-		 */
-		whole = newline ? (size_t)(newline + 1 - buf) : held == size ? held : 0;
-		maps_parse(buf, whole, time_ns, pool, add, ctx);
-		held -= whole;
-		memmove(buf, buf + whole, held);
-	}
-	if (held)
-		maps_parse(buf, held, time_ns, pool, add, ctx);
-	return (ssize_t)total;
+	if (rc)
+		return rc;
+	maps_parse(look.text, look.len, time_ns, pool, add, ctx);
+	return (ssize_t)look.len;
 }

@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "base/strpool.h"
+#include "opener/look.h"
 #include "process/maps.h"
 
 /* The kernel rounds start times down to ticks of USER_HZ, which is 100. */
@@ -95,30 +96,67 @@ void proc_tree_mark_descendants(struct proc_tree *tree);
 int proc_dir_open_thread(int proc_fd, int proc_dir, uint32_t tgid);
 
 /**
- * Opens the file that is mapped at @m, even if deleted, replaced or without a name, by its
- * link in map_files. Return: O_PATH or -errno.
+ * Finds the file that is mapped at @m, even if deleted, replaced or without a name, by its
+ * link in map_files.
+ *
+ * @uid  of the process; (uid_t)-1: not known
+ * Return: O_PATH, with @ret filled, or -errno.
  */
-int proc_dir_open_mapped(int proc_dir, const struct mapping *m);
+int proc_dir_find_mapped(int proc_dir, uid_t uid, const struct mapping *m,
+			 struct look_facts *ret);
 
 /** Return: 0, -ESRCH or -ENOENT when it is gone, -EBADMSG, other errno. */
 int proc_dir_stat(int proc_dir, struct proc_stat *ret);
 int proc_dir_status(int proc_dir, struct proc_status *ret);
-int proc_dir_root_uid(int proc_dir, uid_t *ret);
 
-/**
- * Reads the file cgroup (cgroups(7)), as many whole lines as fit @size.
- * Return: bytes, or -errno.
+/* What decides with which rights its files are opened, read in this order. */
+struct proc_identity {
+	struct proc_status status;
+	/*
+	 * The uid that is 0 in its user namespace, in ours; (uid_t)-1: not known, or
+	 * maps_root is false.
+	 */
+	uid_t root_uid;
+	bool maps_root; /* false: its user namespace has no uid 0 */
+	uint64_t user_ns; /* inode of its user namespace; 0: it is exiting */
+};
+/*
+ * What is read of a process that is looked at for the first time, in one request, in this
+ * order: a process that leaves our user namespace can mount anything, but then it has
+ * another root.
  */
-ssize_t proc_dir_cgroup(int proc_dir, char *buf, size_t size);
+struct proc_view {
+	uint64_t from_ns, until_ns; /* CLOCK_MONOTONIC, around the reading */
+	int stat_rc, identity_rc; /* of proc_dir_stat(), and similar */
+	struct proc_stat stat;
+	struct look root; /* a handle */
+	struct proc_identity identity;
+	/* With its owner only, else NULL text: */
+	struct look cgroup, exe, root_path;
+};
+
+#define PROC_VIEW_NONE       \
+	((struct proc_view){ \
+		.root.fd = -1, .cgroup.fd = -1, .exe.fd = -1, .root_path.fd = -1})
+
+enum proc_view_part {
+	PROC_VIEW_ROOT,
+	PROC_VIEW_IDENTITY,
+	PROC_VIEW_OWNER
+};
+
+/** Reads the parts up to @last; stat is always read. Free with proc_view_deinit(). */
+void proc_view_read(int proc_dir, enum proc_view_part last, struct proc_view *ret);
+void proc_view_deinit(struct proc_view *view);
+
+/** Reads its cgroups as text (cgroups(7)). @ret  the caller frees it */
+void proc_dir_look_at_cgroup(int proc_dir, struct look *ret);
 
 /**
  * Calls @add for each executable mapping (see maps_parse).
- *
- * @buf  work space of @size >= 8192 bytes; a longer line is malformed
  * Return: bytes read (0: no memory of its own, like a zombie), or -errno.
  */
-ssize_t proc_dir_maps(int proc_dir, char *buf, size_t size, uint64_t time_ns,
-		      struct strpool *pool, int (*add)(void *, const struct mapping *),
-		      void *ctx);
+ssize_t proc_dir_maps(int proc_dir, uint64_t time_ns, struct strpool *pool,
+		      int (*add)(void *, const struct mapping *), void *ctx);
 
 #endif

@@ -6,9 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "base/io.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "process/proc_dir.h"
@@ -32,17 +30,26 @@ static struct safe_open rules_for(const struct process *p, const char *path,
 	};
 }
 
-int process_open_in_root(const struct process *proc, const char *path,
-			 unsigned int safe_open_flags, uint64_t max_bytes)
+int process_open_in_root(const struct process *proc, const char *path, uint64_t max_bytes,
+			 struct look_facts *ret)
 {
-	struct safe_open how = rules_for(proc, path, safe_open_flags, max_bytes);
+	struct safe_open how = rules_for(proc, path, LOOK_AS_OWNER, max_bytes);
 
-	return process_may_open(proc) ? safe_open(&how) : -ESRCH;
+	return process_may_open(proc) ? safe_open(&how, ret) : -ESRCH;
+}
+
+int process_read_in_root(const struct process *proc, const char *path, uint64_t max_bytes,
+			 char **ret, size_t *ret_len, struct look_facts *ret_facts)
+{
+	struct safe_open how = rules_for(proc, path, LOOK_AS_OWNER, max_bytes);
+
+	return process_may_open(proc) ? safe_open_read(&how, ret, ret_len, ret_facts)
+				      : -ESRCH;
 }
 
 /* ---- files in which a JIT describes its code ---- */
 
-#define JIT_FILE_RULES     (SAFE_OPEN_OWNED | SAFE_OPEN_NOFOLLOW)
+#define JIT_FILE_RULES     (LOOK_OWNED | LOOK_NOFOLLOW)
 #define PERF_MAP_MAX_BYTES (256ull << 20)
 #define JITDUMP_MAX_BYTES  (4ull << 30)
 #define JIT_FILE_MAX_SIZES 4096 /* sizes kept; then every second one is dropped */
@@ -105,22 +112,22 @@ static void note_size(struct jit_file *f, uint64_t now_ns, uint64_t size_bytes)
 		(struct jit_file_size){.time_ns = now_ns, .size_bytes = size_bytes};
 }
 
-static bool is_same_file(int a, int b)
+static bool is_same_file(const struct jit_file *f, const struct look_facts *facts)
 {
-	struct stat x, y;
-
-	return a >= 0 && b >= 0 && !fstat(a, &x) && !fstat(b, &y) &&
-	       x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+	return f->fd >= 0 && f->dev == facts->dev && f->inode == facts->inode;
 }
 
 /* Takes @fd; the caller has taken its place in the budget. */
-static void adopt(struct jit_file *f, int fd, struct fd_budget *budget)
+static void adopt(struct jit_file *f, int fd, const struct look_facts *facts,
+		  struct fd_budget *budget)
 {
 	if (f->fd >= 0) {
 		close(f->fd);
 		fd_budget_give(budget);
 	}
 	f->fd = fd;
+	f->dev = facts->dev;
+	f->inode = facts->inode;
 	f->open_errno = 0;
 	f->nr_sizes = 0;
 }
@@ -130,30 +137,33 @@ void perf_map_look(struct process *p, struct strpool *pool, struct fd_budget *bu
 {
 	int fd = process_may_open(p) ? -ENOENT : -ESRCH;
 	struct jit_file *f = &p->perf_map;
+	struct look_facts facts;
 	struct safe_open how;
-	struct stat st;
 	char path[64];
 
 	if (fd == -ENOENT && p->ns_tgid) {
 		snprintf(path, sizeof(path), "/tmp/perf-%u.map", p->ns_tgid);
 		f->path = strpool_add(pool, path);
 		how = rules_for(p, f->path, JIT_FILE_RULES, PERF_MAP_MAX_BYTES);
-		fd = fd_budget_take(budget) ? safe_open(&how) : -EMFILE;
+		fd = fd_budget_take(budget) ? safe_open(&how, &facts) : -EMFILE;
 		if (fd < 0 && fd != -EMFILE)
 			fd_budget_give(budget);
 	}
-	if (is_same_file(fd, f->fd)) {
+	if (fd >= 0 && is_same_file(f, &facts)) {
 		close(fd);
 		fd_budget_give(budget);
 	} else if (fd >= 0) {
-		adopt(f, fd, budget);
+		adopt(f, fd, &facts, budget);
 	} else if (f->fd < 0 &&
 		   (fd != -ENOENT || f->open_errno == ENOENT || f->open_errno == ESRCH)) {
 		/* A refused file that was removed since stays refused. */
 		set_refusal(f, p, -fd);
 	}
-	if (f->fd >= 0 && !fstat(f->fd, &st))
-		note_size(f, now_ns, (uint64_t)st.st_size);
+	/* It was removed, but its writer may still have it open. */
+	if (fd < 0 && f->fd >= 0 && safe_open_facts(f->fd, p->uid, 0, &facts))
+		return;
+	if (f->fd >= 0)
+		note_size(f, now_ns, facts.size_bytes);
 }
 
 static bool is_dump_of(const struct mapping *m, const struct process *p)
@@ -177,18 +187,18 @@ static const struct mapping *find_dump(const struct process *p)
 }
 
 static int open_mapped_dump(const struct safe_open *how, const struct mapping *m,
-			    int proc_dir)
+			    int proc_dir, struct look_facts *ret)
 {
-	_cleanup_close_ int fd = proc_dir_open_mapped(proc_dir, m);
-	int rc = fd < 0 ? fd : safe_open_check(fd, how);
+	_cleanup_close_ int fd = proc_dir_find_mapped(proc_dir, how->uid, m, ret);
 
-	return rc ? rc : io_reopen(fd);
+	return fd < 0 ? fd : safe_reopen(fd, how, ret);
 }
 
 void jitdump_look(struct process *p, int proc_dir, struct fd_budget *budget)
 {
 	const struct mapping *m = find_dump(p);
 	struct jit_file *f = &p->jitdump;
+	struct look_facts facts;
 	struct safe_open how;
 	int fd;
 
@@ -199,14 +209,14 @@ void jitdump_look(struct process *p, int proc_dir, struct fd_budget *budget)
 	how = rules_for(p, m->path, JIT_FILE_RULES, JITDUMP_MAX_BYTES);
 	fd = process_may_open(p) ? -EMFILE : -ESRCH;
 	if (fd == -EMFILE && fd_budget_take(budget)) {
-		fd = proc_dir >= 0 ? open_mapped_dump(&how, m, proc_dir) : -ESRCH;
+		fd = proc_dir >= 0 ? open_mapped_dump(&how, m, proc_dir, &facts) : -ESRCH;
 		if ((fd == -ESRCH || fd == -ENOENT) && !m->deleted)
-			fd = safe_open(&how);
+			fd = safe_open(&how, &facts);
 		if (fd < 0)
 			fd_budget_give(budget);
 	}
 	if (fd >= 0) {
-		adopt(f, fd, budget);
+		adopt(f, fd, &facts, budget);
 		f->path = m->path;
 	} else if (f->fd < 0) {
 		set_refusal(f, p, -fd);

@@ -27,6 +27,7 @@ struct jit_file {
 	int fd; /* -1: none, or refused */
 	int open_errno; /* ENOENT: there is none; else why it was refused */
 	const char *path; /* where it was searched, as the target sees it; interned */
+	uint64_t dev, inode; /* of fd */
 	/*
 	 * Its size at each check, in order of time, which gives the age of a line (perf
 	 * maps). Of the checks that saw the same size only the first and the last are
@@ -97,10 +98,15 @@ bool process_may_open(const struct process *proc);
 /**
  * Opens a file that debug info names (debug file, .dwo, source) in the root of
  * @proc, by safe_open's rules. @path absolute in that root.
+ * @ret  may be NULL
  * Return: as safe_open(); -ESRCH if not process_may_open().
  */
-int process_open_in_root(const struct process *proc, const char *path,
-			 unsigned int safe_open_flags, uint64_t max_bytes);
+int process_open_in_root(const struct process *proc, const char *path, uint64_t max_bytes,
+			 struct look_facts *ret);
+
+/** Opens and reads it. @ret  heap, terminated. */
+int process_read_in_root(const struct process *proc, const char *path, uint64_t max_bytes,
+			 char **ret, size_t *ret_len, struct look_facts *ret_facts);
 
 /* ---- for the process table: perf map and jitdump ---- */
 

@@ -2,8 +2,6 @@
 #include "process/root.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/stat.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -47,21 +45,6 @@ static bool key_eq(uint32_t item, const void *key, const void *ctx)
 	return !memcmp(&roots->items[item]->key, key, sizeof(struct root_key));
 }
 
-static int read_key(int fd, struct root_key *ret, bool *ret_is_mount_root)
-{
-	struct statx stx = {0};
-
-	/* Sends no request to a remote server, which may not reply. */
-	if (statx(fd, "", AT_STATX_DONT_SYNC | AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID,
-		  &stx))
-		return -errno;
-	ret->dev = (uint64_t)stx.stx_dev_major << 32 | stx.stx_dev_minor;
-	ret->inode = stx.stx_ino;
-	ret->mount_id = stx.stx_mnt_id;
-	*ret_is_mount_root = stx.stx_attributes & STATX_ATTR_MOUNT_ROOT;
-	return 0;
-}
-
 static struct root *add(struct roots *roots, int fd, const struct root_key *key,
 			bool is_mount_root)
 {
@@ -88,25 +71,24 @@ static struct root *add(struct roots *roots, int fd, const struct root_key *key,
 	return root;
 }
 
-struct root *roots_get(struct roots *roots, int proc_dir)
+struct root *roots_take(struct roots *roots, struct look *found)
 {
-	_cleanup_close_ int fd =
-		openat(proc_dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct root_key key = {0};
-	bool is_mount_root;
+	const struct look_facts *facts = &found->facts;
+	struct root_key key = {
+		.dev = facts->dev, .inode = facts->inode, .mount_id = facts->mount_id};
 	struct root *root;
 	uint32_t item;
 
-	if (fd < 0 || read_key(fd, &key, &is_mount_root))
+	if (found->rc || !S_ISDIR(facts->mode))
 		return NULL;
 	item = hashmap_find(&roots->by_key, key_hash(&key), key_eq, &key, roots);
 	if (item != HASHMAP_NONE)
 		return root_ref(roots->items[item]);
 	if (!fd_budget_take(roots->budget))
 		return NULL;
-	root = add(roots, fd, &key, is_mount_root);
+	root = add(roots, found->fd, &key, facts->is_mount_root);
 	if (root)
-		take_fd(&fd);
+		take_fd(&found->fd);
 	else
 		fd_budget_give(roots->budget);
 	return root;

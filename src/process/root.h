@@ -47,12 +47,12 @@ void roots_free(struct roots *roots);
 DEFINE_CLEANUP(struct roots, roots_free);
 
 /**
- * Returns the root of the process whose /proc directory is @proc_dir, with a reference
- * for the caller.
- * Return: NULL when it is gone, may not be opened, or is over a limit (counted in
- * the budget).
+ * Returns the root that was found as the handle @found (proc_view.root), with a reference
+ * for the caller. Takes the descriptor of @found if it is new.
+ * Return: NULL when the process is gone, its root may not be opened, or a limit is reached
+ * (counted in the budget).
  */
-struct root *roots_get(struct roots *roots, int proc_dir);
+struct root *roots_take(struct roots *roots, struct look *found);
 
 /**
  * Finds the root of the mount with this id, if it was known before @time_ns: then the

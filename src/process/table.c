@@ -27,6 +27,7 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/vec.h"
+#include "opener/opener.h"
 #include "process/image.h"
 #include "process/owner.h"
 
@@ -35,31 +36,35 @@
 void process_read_command(struct process_table *t, struct process *p)
 {
 	const struct image *img = t->images[p->id];
+	struct look looks[] = {
+		{.what = LOOK_LINK, .name = "cwd", .fd = -1},
+		{.what = LOOK_PROC_TEXT,
+		 .name = "cmdline",
+		 .max_bytes = MAX_COMMAND_BYTES,
+		 .fd = -1},
+	};
+	struct look *cwd = &looks[0], *command = &looks[1];
 	_cleanup_close_ int dir = -1;
-	_cleanup_close_ int fd = -1;
-	char text[MAX_COMMAND_BYTES], cwd[PATH_MAX];
-	ssize_t n;
 
 	if (p->command || !img->is_newest)
 		return;
 	dir = image_open_dir(t, img);
 	if (dir < 0)
 		return;
-	n = readlinkat(dir, "cwd", cwd, sizeof(cwd));
-	if (n > 0 && (size_t)n < sizeof(cwd) && *cwd == '/')
-		p->cwd = strpool_add_n(t->pool, cwd, (size_t)n);
-	fd = openat(dir, "cmdline", O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text));
-	if (n <= 0)
-		return;
+	opener_look(dir, p->uid, looks, ARRAY_SIZE(looks));
+	if (!cwd->rc && *cwd->text == '/')
+		p->cwd = strpool_add_n(t->pool, cwd->text, cwd->len);
 	/*
 	 * The arguments become one string. One with a newline is cut there; paths
 	 * rarely have any.
 	 */
-	for (ssize_t i = 0; i < n; i++)
-		if (!text[i])
-			text[i] = '\n';
-	p->command = strpool_add_n(t->pool, text, (size_t)n);
+	for (size_t i = 0; i < command->len; i++)
+		if (!command->text[i])
+			command->text[i] = '\n';
+	if (command->len)
+		p->command = strpool_add_n(t->pool, command->text, command->len);
+	look_deinit(cwd);
+	look_deinit(command);
 }
 
 /* ---- the pool of names ---- */
@@ -517,7 +522,8 @@ static void open_files(struct process_table *t, struct image *img, uint64_t now_
 	if (img->proc.perf_map.fd >= 0 || img->proc.jitdump.fd >= 0)
 		process_read_command(t, &img->proc);
 	if (is_first && img->was_read)
-		owner_fill(t, img, img->is_newest ? img->proc_dir : -1);
+		owner_fill(t, img);
+	image_forget_view(t);
 	if (t->nr_dirs > t->max_dirs)
 		image_forget_dir(t, img);
 }
@@ -791,7 +797,8 @@ int process_find_mapped(struct process_table *t, const struct process *p,
 {
 	const struct image *img = t->images[p->id];
 	_cleanup_close_ int dir = img->is_newest ? image_open_dir(t, img) : -1;
-	struct file_source source = {.proc_dir = dir, .root = img->root};
+	struct file_source source = {
+		.proc_dir = dir, .root = img->root, .uid = img->proc.uid};
 
 	if (dir < 0 || m->until_ns != UINT64_MAX)
 		return -ESRCH;

@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 
 #include "base/log.h"
+#include "opener/opener.h"
 #include "process/proc_dir.h"
 
 /* Returns the increase; 0 if an estimate (due ticks) has decreased. */
@@ -59,13 +60,30 @@ static void log_tables(const struct profile_losses *l,
 		(unsigned long long)u->nr_interps_found);
 }
 
+/* What the helper processes did so far. */
+struct helpers {
+	struct worker_stats namer, feeder, reader; /* decoder, decoder, reader */
+	struct opener_stats opener;
+};
+
+static struct helpers read_helpers(const struct intake *in, const struct naming *n)
+{
+	struct helpers h;
+
+	worker_stats(n->worker, &h.namer);
+	worker_stats(in->worker, &h.feeder);
+	worker_stats(in->reader, &h.reader);
+	opener_stats(&h.opener);
+	return h;
+}
+
 static void fill_losses(const struct account *a, const struct window *w,
 			struct intake *in, struct naming *n)
 {
 	struct profile_losses now, *l = &now;
 	struct process_table_stats processes;
 	struct symbolizer_stats symbols;
-	struct worker_stats namer, other;
+	const struct helpers h = read_helpers(in, n);
 	struct unwind_totals unwind;
 	struct jit_watch_totals jit;
 	const struct sampler_totals *t = &w->totals;
@@ -73,8 +91,6 @@ static void fill_losses(const struct account *a, const struct window *w,
 
 	process_table_stats(in->processes, &processes);
 	symbolizer_stats(n->symbolizer, &symbols);
-	worker_stats(n->worker, &namer);
-	worker_stats(in->worker, &other);
 	jit_watch_totals(in->jit, &jit);
 	unwind_feeder_totals(in->unwind, &unwind);
 	*l = (struct profile_losses){
@@ -102,9 +118,9 @@ static void fill_losses(const struct account *a, const struct window *w,
 		.names_dropped = n->names_dropped + strpool_nr_dropped(n->names) +
 				 strpool_nr_dropped(n->pool),
 		.addresses_dropped = n->addresses_dropped + symbols.nr_over_limit,
-		.decoder_deaths = namer.nr_died + namer.nr_bad_reply + other.nr_died +
-				  other.nr_bad_reply,
-		.decoder_deadlines = namer.nr_deadline + other.nr_deadline,
+		.decoder_deaths = h.namer.nr_died + h.namer.nr_bad_reply +
+				  h.feeder.nr_died + h.feeder.nr_bad_reply,
+		.decoder_deadlines = h.namer.nr_deadline + h.feeder.nr_deadline,
 		.jit_objects_lost = processes.nr_jit_lost + jit.nr_lost,
 		.jit_objects_foreign = jit.nr_foreign + processes.nr_jit_foreign,
 		.unwind_requests_dropped = ctr[LB_CTR_REQUEST_DROPPED] +
@@ -121,6 +137,9 @@ static void fill_losses(const struct account *a, const struct window *w,
 		.python_faults = ctr[LB_CTR_PYTHON_FAULT],
 		.python_codes_lost = ctr[LB_CTR_CODE_DROPPED] +
 				     processes.nr_interp_codes_lost,
+		.targets_late = h.opener.nr_late,
+		.targets_refused = h.opener.nr_refused + h.namer.nr_refused +
+				   h.feeder.nr_refused + h.reader.nr_refused,
 	};
 	log_tables(l, &processes, &jit, &unwind);
 	/* counted + lost = sampled: rows dropped later count as lost, too. */
@@ -139,22 +158,19 @@ static void fill_cost(const struct account *a, const struct sampler_totals *t,
 	struct profile_cost now;
 	struct unwind_totals unwind;
 	struct jit_watch_totals jit;
-	struct worker_stats namer, other, reader;
+	const struct helpers h = read_helpers(in, n);
 	const struct sample_rate *rate = &in->rate;
 	struct rusage usage;
 
 	jit_watch_totals(in->jit, &jit);
 	unwind_feeder_totals(in->unwind, &unwind);
-	worker_stats(n->worker, &namer);
-	worker_stats(in->worker, &other);
-	worker_stats(in->reader, &reader);
 	getrusage(RUSAGE_SELF, &usage);
 	now = (struct profile_cost){
 		.bpf_runs = t->ctr.n[LB_CTR_SAMPLED],
 		.bpf_ns = t->ctr.n[LB_CTR_RUN_NS],
 		.collector_cpu_ns = timeval_ns(&usage.ru_utime) +
-				    timeval_ns(&usage.ru_stime) + namer.cpu_ns +
-				    other.cpu_ns + reader.cpu_ns,
+				    timeval_ns(&usage.ru_stime) + h.namer.cpu_ns +
+				    h.feeder.cpu_ns + h.reader.cpu_ns + h.opener.cpu_ns,
 		.collector_peak_rss_bytes = (uint64_t)usage.ru_maxrss * 1024,
 		.map_bytes = sampler_map_bytes(in->sampler) + task_ring_bytes(in->tasks) +
 			     jit.map_bytes + unwind.row_bytes,

@@ -14,6 +14,7 @@
 #include "collect/filter.h"
 #include "collect/kernel_quirks.h"
 #include "collect/tick_cost.h"
+#include "opener/opener.h"
 #include "process/cgroup_mount.h"
 #include "process/proc_dir.h"
 #include "record/dump.h"
@@ -285,6 +286,9 @@ int intake_init(struct intake *in, const struct sampling *config, struct strpool
 	 */
 	if (!rc && config->target.is_command && !config->dry_run)
 		rc = fork_command(in, err);
+	/* From here on nothing of a target is opened in this process. */
+	if (!rc)
+		rc = opener_begin(err);
 	if (!rc)
 		rc = open_sampler(in, err);
 	if (!rc)
@@ -320,6 +324,7 @@ void intake_deinit(struct intake *in)
 	launch_free(in->launch);
 	stack_table_clear(&in->rows);
 	free(in->target_starts);
+	opener_end();
 }
 
 /* ---- while it runs ---- */

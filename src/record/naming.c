@@ -103,18 +103,23 @@ int naming_begin(struct naming *n, struct intake *in, struct error *err)
 }
 
 /*
- * Opens a source file in the root, and with the privileges, of a process that ran its
+ * Reads a source file in the root, and with the privileges, of a process that ran its
  * code.
  */
-static int open_source(void *ctx, const char *path)
+static int read_source(void *ctx, const char *path, char **ret, size_t *ret_len,
+		       int64_t *ret_mtime_ns)
 {
 	const struct naming *n = ctx;
 	const struct process *owner = source_names_user(&n->builder.files, path);
+	struct look_facts facts;
+	int rc;
 
 	if (!owner || *path != '/')
 		return -ENOENT;
-	return process_open_in_root(owner, path, SAFE_OPEN_AS_OWNER,
-				    SOURCE_MAX_FILE_BYTES);
+	rc = process_read_in_root(owner, path, SOURCE_MAX_FILE_BYTES, ret, ret_len,
+				  &facts);
+	*ret_mtime_ns = facts.mtime_ns;
+	return rc;
 }
 
 int naming_collect_sources(struct naming *n, const struct attribution_options *options)
@@ -123,7 +128,7 @@ int naming_collect_sources(struct naming *n, const struct attribution_options *o
 	int rc = attribution_new(n->profile, options, &a);
 
 	if (!rc)
-		rc = source_collect(n->profile, a, open_source, n);
+		rc = source_collect(n->profile, a, read_source, n);
 	if (!rc)
 		source_names_tell_owners(&n->builder.files);
 	return rc;

@@ -413,7 +413,6 @@ static void pass_named(struct recorder *r)
 		return;
 	}
 	p->is_windows_file = p->kind == PASS_WINDOW || r->config->window_s > 0;
-	account_fill(&r->account, &r->window, &r->intake, &r->naming);
 	p->step = r->config->taker ? PASS_SOURCES : PASS_CODE;
 }
 
@@ -477,6 +476,8 @@ static int pass_step(struct recorder *r, struct error *err)
 		if (wants_sources(r) &&
 		    naming_collect_sources(&r->naming, &r->config->attribution))
 			return pass_failed(r, err);
+		/* Last, because sources of targets may be refused or late, too. */
+		account_fill(&r->account, &r->window, &r->intake, &r->naming);
 		p->step = PASS_WRITE;
 		job_start(r->writer, write_file, r);
 		return 0;

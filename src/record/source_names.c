@@ -20,10 +20,8 @@ enum content_state {
 
 struct file_content {
 	enum content_state state;
-	dev_t dev;
-	ino_t inode;
-	off_t size;
-	struct timespec mtime;
+	uint64_t dev, inode, size;
+	int64_t mtime_ns;
 	uint8_t sha256[32];
 };
 
@@ -77,17 +75,11 @@ static void remember(struct source_names *files, uint64_t key, uint32_t item)
 
 /* ---- comparing files ---- */
 
-static int open_file(const char *path, const struct process *user)
-{
-	return process_open_in_root(user, path, SAFE_OPEN_AS_OWNER,
-				    SOURCE_MAX_FILE_BYTES);
-}
-
 static void look(struct source_names *files, const char *path, const struct process *user,
 		 struct file_content *ret)
 {
 	_cleanup_close_ int fd = -1;
-	struct stat st;
+	struct look_facts facts;
 
 	if (ret->state != CONTENT_UNSEEN)
 		return;
@@ -97,29 +89,28 @@ static void look(struct source_names *files, const char *path, const struct proc
 		return;
 	}
 	files->looks_left--;
-	fd = open_file(path, user);
-	if (fd < 0 || fstat(fd, &st))
+	fd = process_open_in_root(user, path, SOURCE_MAX_FILE_BYTES, &facts);
+	if (fd < 0)
 		return;
 	*ret = (struct file_content){.state = CONTENT_SEEN,
-				     .dev = st.st_dev,
-				     .inode = st.st_ino,
-				     .size = st.st_size,
-				     .mtime = st.st_mtim};
+				     .dev = facts.dev,
+				     .inode = facts.inode,
+				     .size = facts.size_bytes,
+				     .mtime_ns = facts.mtime_ns};
 }
 
 static bool read_hash(struct source_names *files, const char *path,
 		      const struct process *user, struct file_content *content)
 {
 	_cleanup_free_ char *text = NULL;
-	_cleanup_close_ int fd = -1;
+	struct look_facts facts;
 	size_t len;
 
 	if (content->state == CONTENT_HASHED)
 		return true;
-	if ((uint64_t)content->size > files->bytes_left)
+	if (content->size > files->bytes_left)
 		return false;
-	fd = open_file(path, user);
-	if (fd < 0 || io_read_all(fd, (size_t)files->bytes_left, &text, &len))
+	if (process_read_in_root(user, path, files->bytes_left, &text, &len, &facts))
 		return false;
 	files->bytes_left -= len;
 	source_hash(text, len, content->sha256);
@@ -160,7 +151,7 @@ static bool is_same(struct source_names *files, struct source_name *known,
 	if (read_hash(files, known->path, known->user, a) &&
 	    read_hash(files, known->path, user, b))
 		return !memcmp(a->sha256, b->sha256, sizeof(a->sha256));
-	return a->mtime.tv_sec == b->mtime.tv_sec && a->mtime.tv_nsec == b->mtime.tv_nsec;
+	return a->mtime_ns == b->mtime_ns;
 }
 
 /* ---- names ---- */

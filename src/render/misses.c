@@ -170,6 +170,13 @@ static const struct loss_text losses[] = {
 	     "not kept: no room, or too many at once. They have no names. Record at a "
 	     "lower "
 	     "-F, or for a shorter time"),
+	LOSS(targets_late, "time", "times",
+	     "a process or a file of one did not answer: it has no names. A file system "
+	     "that does not respond, or a process that blocks its readers; -v tells "
+	     "which"),
+	LOSS(targets_refused, "time", "times",
+	     "a process was not looked at, because too many of its user did not "
+	     "answer: it has no names"),
 	LOSS(decoder_deadlines, "time-out", "time-outs",
 	     "of the decoder: the files it was reading have no names. Run again with -v "
 	     "and report the file"),

@@ -235,7 +235,7 @@ static int try_candidate(const struct debugfile_search *s, const struct candidat
 		if (s->uid == (uid_t)-1)
 			return -EPERM;
 		how.root_fd = s->target_root_fd;
-		how.flags = SAFE_OPEN_AS_OWNER;
+		how.flags = LOOK_AS_OWNER;
 		how.uid = s->uid;
 		how.gid = s->gid;
 		how.root_uid = s->root_uid;
@@ -249,7 +249,7 @@ static int try_candidate(const struct debugfile_search *s, const struct candidat
 	}
 	if (how.root_fd < 0 || !c->path[0])
 		return -ENOENT;
-	fd = safe_open(&how);
+	fd = safe_open(&how, NULL);
 	log_debug("debug info of %s: %s%s: %s", s->binary_path,
 		  c->root == ROOT_DEBUG_DIR ? s->debug_dir : "", c->path,
 		  fd < 0 ? strerror(-fd) : "opened");

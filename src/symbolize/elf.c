@@ -81,8 +81,8 @@ static int send_request(struct symbolizer *s, const struct elf_question *questio
 
 	if (s->work.is_retry && deadline_ms > RETRY_DEADLINE_MS)
 		deadline_ms = RETRY_DEADLINE_MS;
-	return symbolizer_send(s, DECODER_ELF, &question->fd, 1, open_needed,
-			       deadline_ms);
+	return symbolizer_send(s, s->work.search.uid, DECODER_ELF, &question->fd, 1,
+			       open_needed, deadline_ms);
 }
 
 /* Return: enum miss, or -ENOMEM. */

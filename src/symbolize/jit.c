@@ -188,7 +188,8 @@ static int ask_next(struct symbolizer *s, struct source *source)
 		fd = order[w->provider].fd(s, source->process, &open_errno);
 		if (fd >= 0) {
 			put_request(s, source->process, source->pending + w->from);
-			return symbolizer_send(s, order[w->provider].op, &fd, 1, NULL,
+			return symbolizer_send(s, source->process->uid,
+					       order[w->provider].op, &fd, 1, NULL,
 					       s->config.deadline_ms);
 		}
 		note_why(w, open_errno);

@@ -587,6 +587,7 @@ static bool ask_for_interp(struct unwind_feeder *w, const struct process *p,
 	if (interp->state != IMAGE_INTERP_WAITS || now < interp->ask_ns ||
 	    !may_ask(w, now))
 		return false;
+	worker_serves(w->reader, p->uid);
 	state = runtime->locate(w->reader, (pid_t)p->tgid, interp->facts.words,
 				interp->text_bias, &place);
 	/* Discard the answer if the pid was reused during the query. */

@@ -198,6 +198,7 @@ static void decode(struct unwind_texts *t, struct batch *batch, size_t first, si
 
 	batch->first = first;
 	batch->piece = batch->nth = 0;
+	worker_serves(t->decoder, 0); /* the store is our own file */
 	answer = rows_of_jit(t->decoder, t->store->read_fd, batch->pieces + first, nr,
 			     on_text, batch);
 	if (answer == WORKER_OK || answer == WORKER_DEADLINE || nr == 1)

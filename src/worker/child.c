@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "worker/child.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -151,36 +152,75 @@ static bool reap(struct child *child, int timeout_ms, uint64_t *cpu_ns)
 	return true;
 }
 
-void child_kill(struct child *child, struct undead *undead)
+/* Killed children that are not dead yet. */
+static struct undead {
+	struct child child;
+	uint32_t uid;
+	uint64_t *cpu_ns; /* NULL: its owner is gone */
+} undead[CHILD_MAX_UNDEAD + CHILD_MAX_RUNNING];
+static size_t nr_undead;
+
+void child_kill(struct child *child, uint32_t uid, int wait_ms, uint64_t *cpu_ns)
 {
 	if (!child->pid)
 		return;
 	syscall(SYS_pidfd_send_signal, child->pidfd, SIGKILL, NULL, 0);
 	close(child->sock);
 	child->sock = -1;
-	if (reap(child, CHILD_KILL_WAIT_MS, &undead->cpu_ns))
+	if (reap(child, wait_ms, cpu_ns))
 		return;
-	undead->child[undead->nr++] = *child;
+	assert(nr_undead < ARRAY_SIZE(undead));
+	undead[nr_undead++] =
+		(struct undead){.child = *child, .uid = uid, .cpu_ns = cpu_ns};
 	*child = CHILD_NONE;
 }
 
-bool undead_reap(struct undead *undead)
+static void reap_undead(void)
 {
-	for (size_t i = 0; i < undead->nr;) {
-		if (reap(&undead->child[i], 0, &undead->cpu_ns))
-			undead->child[i] = undead->child[--undead->nr];
+	for (size_t i = 0; i < nr_undead;) {
+		uint64_t unused, *cpu_ns = undead[i].cpu_ns;
+
+		if (reap(&undead[i].child, 0, cpu_ns ? cpu_ns : &unused))
+			undead[i] = undead[--nr_undead];
 		else
 			i++;
 	}
-	return undead->nr < CHILD_MAX_UNDEAD;
 }
 
-void undead_deinit(struct undead *undead)
+bool child_has_room(uint32_t uid)
 {
-	undead_reap(undead);
-	for (size_t i = 0; i < undead->nr; i++)
-		close(undead->child[i].pidfd);
-	undead->nr = 0;
+	size_t max = uid ? CHILD_MAX_UNDEAD_USER : CHILD_MAX_UNDEAD_ROOT, nr = 0;
+
+	if (!nr_undead)
+		return true;
+	reap_undead();
+	for (size_t i = 0; i < nr_undead; i++)
+		nr += undead[i].uid == uid;
+	return nr < max && nr_undead < CHILD_MAX_UNDEAD;
+}
+
+void child_charge_undead(const uint64_t *cpu_ns, uint32_t uid)
+{
+	for (size_t i = nr_undead; i-- > 0;) {
+		if (undead[i].cpu_ns != cpu_ns)
+			continue;
+		undead[i].uid = uid;
+		return;
+	}
+}
+
+size_t child_nr_undead(void)
+{
+	reap_undead();
+	return nr_undead;
+}
+
+void child_forget_undead(const uint64_t *cpu_ns)
+{
+	reap_undead();
+	for (size_t i = 0; i < nr_undead; i++)
+		if (undead[i].cpu_ns == cpu_ns)
+			undead[i].cpu_ns = NULL;
 }
 
 uint64_t child_cpu_ns(const struct child *child)

@@ -19,18 +19,22 @@ struct child {
 
 #define CHILD_NONE ((struct child){.pid = 0, .pidfd = -1, .sock = -1})
 
-/* Most children that did not die after SIGKILL (a page fault on a dead file system). */
-#define CHILD_MAX_UNDEAD 8
+/*
+ * Most children that did not die after SIGKILL (they wait for a dead file system, or for a
+ * lock that their target holds): of all workers of this process, of the targets of one
+ * user, and of root's. A target chooses how many of its helpers get stuck; it must not
+ * use up those of others.
+ */
+#define CHILD_MAX_UNDEAD      32
+#define CHILD_MAX_RUNNING     8 /* workers of this process, each may get stuck */
+#define CHILD_MAX_UNDEAD_USER 2
+#define CHILD_MAX_UNDEAD_ROOT 8
+
+/* The user of a target is not known. */
+#define CHILD_NO_USER UINT32_MAX
 
 /* How long to wait for a child after SIGKILL before it is put aside. */
 #define CHILD_KILL_WAIT_MS 200
-
-/* Killed children that are not dead yet; zero-initialised: none. */
-struct undead {
-	struct child child[CHILD_MAX_UNDEAD];
-	size_t nr;
-	uint64_t cpu_ns; /* used by all children that were reaped */
-};
 
 /**
  * Executes this program again as a worker: argv[0] WORKER_ARGV0, no environment,
@@ -41,16 +45,29 @@ struct undead {
 int child_spawn(struct child *ret);
 
 /**
- * Kills and reaps; *child is CHILD_NONE afterwards. Waits at most CHILD_KILL_WAIT_MS
- * and puts a child that does not die by then into @undead. The caller must have ensured
- * that there is room.
+ * Kills and reaps; *child is CHILD_NONE afterwards. Waits at most @wait_ms and puts a
+ * child that does not die by then aside. child_has_room() must have been true before it
+ * was started.
+ *
+ * @uid     user of the target that it served last, or CHILD_NO_USER
+ * @cpu_ns  gets its CPU time when it is reaped, maybe later: see child_forget_undead()
  */
-void child_kill(struct child *child, struct undead *undead);
+void child_kill(struct child *child, uint32_t uid, int wait_ms, uint64_t *cpu_ns);
 
-/** Reaps children that died since. Return: whether there is room for another one. */
-bool undead_reap(struct undead *undead);
-/** Reaps the dead ones; init inherits the others. */
-void undead_deinit(struct undead *undead);
+/**
+ * Reaps children that died since. Return: whether one more, and one more that serves a
+ * target of @uid, may get stuck.
+ */
+bool child_has_room(uint32_t uid);
+
+/** The child that was put aside last, by the owner of @cpu_ns, served a target of @uid. */
+void child_charge_undead(const uint64_t *cpu_ns, uint32_t uid);
+
+/** Returns how many are put aside. */
+size_t child_nr_undead(void);
+
+/** Reaps the dead ones; @cpu_ns goes away. The others still count; init inherits them. */
+void child_forget_undead(const uint64_t *cpu_ns);
 
 /** Returns the CPU time of the process in ns; 0 when unknown. */
 uint64_t child_cpu_ns(const struct child *child);

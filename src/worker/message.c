@@ -205,9 +205,10 @@ static int recv_exact(int sock, void *buf, size_t len, struct message_fds *fds,
 	return 0;
 }
 
-int message_recv_some(int sock, void *buf, size_t len, size_t *got)
+int message_recv_some(int sock, void *buf, size_t len, size_t *got,
+		      struct message_fds *fds)
 {
-	return failure(recv_piece(sock, buf, len, NULL, MSG_DONTWAIT, got));
+	return failure(recv_piece(sock, buf, len, fds, MSG_DONTWAIT, got));
 }
 
 int message_recv(int sock, struct message *ret, struct message_fds *fds,

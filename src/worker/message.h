@@ -10,7 +10,7 @@
  *   REQUEST       ->                 value: the operation
  *                 <-     NEED        any number of times
  *   NEED_ANSWER   ->                 one descriptor, or none
- *                 <-     REPLY       (or FAILED)
+ *                 <-     REPLY       (or FAILED); an opener's may have descriptors
  */
 #ifndef LB_WORKER_MESSAGE_H
 #define LB_WORKER_MESSAGE_H
@@ -109,7 +109,11 @@ int message_send_some(int sock, const struct message *m, const void *payload,
 /** Waits for @events: POLLIN or POLLOUT. Return: 0, -ETIMEDOUT, or a negative errno. */
 int message_wait(int sock, short events, int64_t deadline_ns);
 
-/** Receives more of the @len bytes of a header or payload; @got < @len are there. */
-int message_recv_some(int sock, void *buf, size_t len, size_t *got);
+/**
+ * Receives more of the @len bytes of a header or payload; @got < @len are there.
+ * @fds  gets descriptors in addition to those it has; NULL: the kernel drops them
+ */
+int message_recv_some(int sock, void *buf, size_t len, size_t *got,
+		      struct message_fds *fds);
 
 #endif

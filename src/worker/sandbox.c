@@ -15,6 +15,7 @@
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <linux/securebits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,8 +41,10 @@
  *     mmap: no PROT_EXEC, and memory that RLIMIT_DATA counts?   yes: allow
  *     fcntl: a command that only reads?           yes: allow
  *     newfstatat: of a descriptor?                yes: allow
- *   reader:
+ *   reader, opener:
  *     mmap: no PROT_EXEC, private and anonymous?  yes: allow
+ *   opener:
+ *     openat: to read only?                       yes: allow
  *   otherwise                                     EPERM
  *
  * The x32 ABI of x86-64 sets bit 30 of the number, so its calls are never in a list.
@@ -109,6 +112,17 @@ static const uint32_t of_reader[] = {
 	SYS_process_vm_readv,
 };
 
+/*
+ * To look up and read files as a target's user. openat2(2) has its flags in memory, which
+ * the filter cannot read; RLIMIT_FSIZE stops writes to regular files.
+ */
+static const uint32_t of_opener[] = {
+	SYS_openat2,    SYS_read,     SYS_pread64,  SYS_readlinkat, SYS_statx,
+	SYS_newfstatat, SYS_fstat,    SYS_fstatfs,  SYS_getdents64, SYS_lseek,
+	SYS_fgetxattr,  SYS_setfsuid, SYS_setfsgid, SYS_getgroups,  SYS_setgroups,
+	SYS_capget,     SYS_capset,
+};
+
 /* Each block starts with the call's number loaded, and first checks it. */
 static const struct sock_filter mprotect_block[] = {
 	IS(SYS_mprotect, 0, 4), LOAD(ARG(2)), HAS(PROT_EXEC, 1, 0), ALLOW, REFUSE,
@@ -141,6 +155,14 @@ static const struct sock_filter decoder_blocks[] = {
 	IS(SYS_newfstatat, 0, 4),
 	LOAD(ARG(3)),
 	IS(AT_EMPTY_PATH, 0, 1),
+	ALLOW,
+	REFUSE,
+};
+
+static const struct sock_filter opener_blocks[] = {
+	IS(SYS_openat, 0, 4),
+	LOAD(ARG(2)),
+	HAS(O_ACCMODE | O_CREAT | O_TRUNC, 1, 0),
 	ALLOW,
 	REFUSE,
 };
@@ -199,6 +221,10 @@ static int syscall_filter_install(enum worker_kind kind)
 	allow(&p, basic, ARRAY_SIZE(basic));
 	if (kind == WORKER_READER) {
 		allow(&p, of_reader, ARRAY_SIZE(of_reader));
+		append(&p, reader_blocks, ARRAY_SIZE(reader_blocks));
+	} else if (kind == WORKER_OPENER) {
+		allow(&p, of_opener, ARRAY_SIZE(of_opener));
+		append(&p, opener_blocks, ARRAY_SIZE(opener_blocks));
 		append(&p, reader_blocks, ARRAY_SIZE(reader_blocks));
 	} else {
 		allow(&p, of_decoder, ARRAY_SIZE(of_decoder));
@@ -367,6 +393,23 @@ static bool is_powerless_root(int error)
 	return error == EPERM || error == EINVAL;
 }
 
+#ifndef CAP_CHECKPOINT_RESTORE /* Linux 5.9 */
+#define CAP_CHECKPOINT_RESTORE 40
+#endif
+
+#define CAP(number) (UINT64_C(1) << (number))
+
+/*
+ * Reader: the memory of every user's processes. Opener: what is in their /proc
+ * (SYS_PTRACE), map_files (CHECKPOINT_RESTORE), folders of other users
+ * (DAC_READ_SEARCH), files with the rights of their owner (SETUID, SETGID).
+ */
+static const uint64_t kept_by[NR_WORKER_KINDS] = {
+	[WORKER_READER] = CAP(CAP_SYS_PTRACE),
+	[WORKER_OPENER] = CAP(CAP_SYS_PTRACE) | CAP(CAP_CHECKPOINT_RESTORE) |
+			  CAP(CAP_DAC_READ_SEARCH) | CAP(CAP_SETUID) | CAP(CAP_SETGID),
+};
+
 /* Returns the capabilities that @kind keeps, of those present. */
 static int capabilities_to_keep(enum worker_kind kind,
 				struct __user_cap_data_struct ret[static 2])
@@ -375,12 +418,15 @@ static int capabilities_to_keep(enum worker_kind kind,
 	struct __user_cap_data_struct have[2];
 
 	memset(ret, 0, 2 * sizeof(*ret));
-	if (kind != WORKER_READER)
+	if (!kept_by[kind])
 		return 0;
 	if (syscall(SYS_capget, &header, have))
 		return -errno;
-	ret->permitted = have->permitted & 1u << CAP_SYS_PTRACE;
-	ret->effective = ret->permitted;
+	for (int i = 0; i < 2; i++) {
+		ret[i].permitted = have[i].permitted &
+				   (uint32_t)(kept_by[kind] >> 32 * i);
+		ret[i].effective = ret[i].permitted;
+	}
 	return 0;
 }
 
@@ -416,6 +462,11 @@ static int become_own_user(void)
 	return rc ? rc : set_own_id(setresuid, own);
 }
 
+static bool keeps_any(const struct __user_cap_data_struct kept[static 2])
+{
+	return kept[0].permitted || kept[1].permitted;
+}
+
 static int drop_identity(enum worker_kind kind)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -427,13 +478,20 @@ static int drop_identity(enum worker_kind kind)
 	/*
 	 * Without it the change of the uid would clear the permitted capabilities, too.
 	 */
-	if (kept->permitted && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
+	if (keeps_any(kept) && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
 		return -errno;
+	/*
+	 * An opener changes its file-system uid to and fro: without this bit the kernel
+	 * would drop capabilities on the way. Refused without CAP_SETPCAP, that is, for a
+	 * lineburn that is not root; then creds_become() takes care of them.
+	 */
+	if (kind == WORKER_OPENER)
+		(void)prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0);
 	if (!geteuid())
 		rc = become_own_user();
 	if (rc)
 		return rc;
-	if (kept->permitted && prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0))
+	if (keeps_any(kept) && prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0))
 		return -errno;
 	return syscall(SYS_capset, &header, kept) ? -errno : 0;
 }
@@ -448,7 +506,7 @@ int sandbox_enter(const struct sandbox_config *config)
 		return rc;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
-	rc = config->kind == WORKER_READER ? 0 : deny_paths();
+	rc = config->kind == WORKER_DECODER ? deny_paths() : 0;
 	if (rc)
 		return rc;
 	rc = drop_identity(config->kind);

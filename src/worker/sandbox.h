@@ -24,6 +24,9 @@ struct sandbox_config {
  * the memory of every user's processes. And it has no landlock domain: a process in one
  * may access only processes of that same domain (hook_ptrace_access_check() in the
  * kernel's security/landlock). No call in its list takes a path.
+ *
+ * An opener has calls that look up and read files, and the capabilities for that (the
+ * source has the list). It has no landlock domain either, for the same reason.
  * Return: 0 or a negative errno; then the caller must exit.
  */
 int sandbox_enter(const struct sandbox_config *config);

@@ -20,6 +20,7 @@ enum leave {
 
 struct worker_call {
 	struct message_fds fds; /* received with the request */
+	struct message_fds reply_fds;
 };
 
 /*
@@ -31,9 +32,9 @@ static _Noreturn void leave(enum leave status)
 	_exit(status);
 }
 
-static void send_or_leave(const struct message *m, const void *payload)
+static void send_or_leave(const struct message *m, const void *payload, const int *fds)
 {
-	if (message_send(WORKER_SOCKET_FD, m, payload, NULL, MESSAGE_NO_DEADLINE))
+	if (message_send(WORKER_SOCKET_FD, m, payload, fds, MESSAGE_NO_DEADLINE))
 		leave(LEAVE_CLOSED);
 }
 
@@ -41,7 +42,7 @@ static void send_failed(int rc)
 {
 	const struct message m = {.type = MESSAGE_FAILED, .value = (uint32_t)-rc};
 
-	send_or_leave(&m, NULL);
+	send_or_leave(&m, NULL, NULL);
 }
 
 int worker_need(struct worker_call *call, const void *what, size_t len)
@@ -52,11 +53,21 @@ int worker_need(struct worker_call *call, const void *what, size_t len)
 	(void)call; /* the socket is the same for every call of this process */
 	if (len > WORKER_MAX_NEED_BYTES)
 		return -ENOENT;
-	send_or_leave(&m, what);
+	send_or_leave(&m, what, NULL);
 	if (message_recv(WORKER_SOCKET_FD, &m, &fds, MESSAGE_NO_DEADLINE) ||
 	    m.type != MESSAGE_NEED_ANSWER || m.len || fds.nr > 1)
 		leave(LEAVE_BAD_MESSAGE);
 	return fds.nr ? fds.fd[0] : -ENOENT;
+}
+
+int worker_reply_fd(struct worker_call *call, int fd)
+{
+	struct message_fds *fds = &call->reply_fds;
+
+	if (fds->nr >= ARRAY_SIZE(fds->fd))
+		return -EMFILE;
+	fds->fd[fds->nr++] = fd;
+	return 0;
 }
 
 static int run_op(struct worker_call *call, worker_op op, const void *request, size_t len)
@@ -72,9 +83,10 @@ static int run_op(struct worker_call *call, worker_op op, const void *request, s
 		send_failed(rc);
 	} else {
 		const struct message m = {.type = MESSAGE_REPLY,
-					  .len = (uint32_t)reply.len};
+					  .len = (uint32_t)reply.len,
+					  .nr_fds = (uint32_t)call->reply_fds.nr};
 
-		send_or_leave(&m, reply.data);
+		send_or_leave(&m, reply.data, call->reply_fds.fd);
 	}
 	wire_writer_deinit(&reply);
 	return rc;
@@ -83,7 +95,7 @@ static int run_op(struct worker_call *call, worker_op op, const void *request, s
 static void serve_one(const worker_op *ops, size_t nr_ops)
 {
 	_cleanup_free_ void *request = NULL;
-	struct worker_call call;
+	struct worker_call call = {.reply_fds.nr = 0};
 	struct message m;
 	int rc;
 
@@ -105,6 +117,7 @@ static void serve_one(const worker_op *ops, size_t nr_ops)
 	else
 		run_op(&call, ops[m.value], request, m.len);
 	message_fds_close(&call.fds);
+	message_fds_close(&call.reply_fds);
 }
 
 /* Return: 0, or an error after which this process must not serve. */
@@ -119,7 +132,7 @@ static int lock_down(void)
 	    message_recv_payload(WORKER_SOCKET_FD, &limits, sizeof(limits),
 				 MESSAGE_NO_DEADLINE))
 		return -EBADMSG;
-	if (limits.kind > WORKER_READER)
+	if (limits.kind >= NR_WORKER_KINDS)
 		return -EBADMSG;
 	config = (struct sandbox_config){.kind = (enum worker_kind)limits.kind,
 					 .max_data_bytes = limits.max_data_bytes,
@@ -144,7 +157,7 @@ int worker_main(const worker_op *ops, size_t nr_ops)
 		send_failed(rc);
 		leave(LEAVE_NOT_STARTED);
 	}
-	send_or_leave(&ready, NULL);
+	send_or_leave(&ready, NULL, NULL);
 	for (;;)
 		serve_one(ops, nr_ops);
 }

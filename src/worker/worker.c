@@ -18,12 +18,14 @@
 #include "worker/child.h"
 #include "worker/message.h"
 
-#define DEFAULT_DATA_BYTES  (UINT64_C(512) << 20)
-#define DEFAULT_CPU_SECONDS 600
-#define MAX_CALLS_PER_CHILD 512 /* limits the cost of leaks and of a fragmented heap */
-#define MAX_NEEDS_PER_CALL  4096
-#define START_MS            10000
-#define NO_CPU_NS           INT64_C(10000000000) /* longest extension of a call */
+#define DEFAULT_DATA_BYTES   (UINT64_C(512) << 20)
+#define DEFAULT_CPU_SECONDS  600
+#define MAX_CALLS_PER_CHILD  512 /* limits the cost of leaks and of a fragmented heap */
+#define MAX_CALLS_PER_OPENER 65536 /* short ones, without libraries */
+#define MAX_NEEDS_PER_CALL   4096
+#define STUCK_WAIT_MS        10 /* readers and openers have little to free when they die */
+#define START_MS             10000
+#define NO_CPU_NS            INT64_C(10000000000) /* longest extension of a call */
 /* 1/20: a child that missed less of its time gets no extension */
 #define MISSED_PART       20
 #define KEEP_BUFFER_BYTES (1u << 20) /* a larger reply is freed at the next call */
@@ -58,6 +60,7 @@ struct call {
 	const void *request; /* borrowed: the payload of the first message */
 	size_t sent;
 	int need_fd; /* sent with the answer to a need; -1: none */
+	struct message_fds fds; /* received with the reply of an opener */
 
 	struct message in;
 	uint8_t *what; /* payload of a need; heap */
@@ -70,7 +73,8 @@ struct call {
 struct worker {
 	struct worker_config config;
 	struct child child;
-	struct undead undead;
+	uint32_t uid; /* user of the target that is served; CHILD_NO_USER */
+	uint64_t dead_cpu_ns; /* of children that were reaped */
 	unsigned int nr_child_calls;
 	struct call call;
 	uint8_t *reply;
@@ -86,6 +90,13 @@ static void call_free_parts(struct call *call)
 	call->need_fd = -1;
 }
 
+static void kill_child(struct worker *w)
+{
+	child_kill(&w->child, w->uid,
+		   w->config.kind == WORKER_DECODER ? CHILD_KILL_WAIT_MS : STUCK_WAIT_MS,
+		   &w->dead_cpu_ns);
+}
+
 int worker_new(const struct worker_config *config, struct worker **ret, struct error *err)
 {
 	struct worker *w = calloc(1, sizeof(*w));
@@ -99,6 +110,7 @@ int worker_new(const struct worker_config *config, struct worker **ret, struct e
 	if (!w->config.cpu_seconds)
 		w->config.cpu_seconds = DEFAULT_CPU_SECONDS;
 	w->child = CHILD_NONE;
+	w->uid = CHILD_NO_USER;
 	w->call.need_fd = -1;
 	*ret = w;
 	return 0;
@@ -108,10 +120,10 @@ void worker_free(struct worker *w)
 {
 	if (!w)
 		return;
-	if (undead_reap(&w->undead))
-		child_kill(&w->child, &w->undead);
-	undead_deinit(&w->undead);
+	kill_child(w);
+	child_forget_undead(&w->dead_cpu_ns);
 	call_free_parts(&w->call);
+	message_fds_close(&w->call.fds);
 	free(w->reply);
 	free(w);
 }
@@ -119,7 +131,7 @@ void worker_free(struct worker *w)
 void worker_stats(const struct worker *w, struct worker_stats *ret)
 {
 	*ret = w->stats;
-	ret->cpu_ns = w->undead.cpu_ns + child_cpu_ns(&w->child);
+	ret->cpu_ns = w->dead_cpu_ns + child_cpu_ns(&w->child);
 }
 
 /* ---- starting ---- */
@@ -153,9 +165,6 @@ static int start(struct worker *w)
 {
 	int rc;
 
-	/* The child that is started now must have a place there, too. */
-	if (!undead_reap(&w->undead))
-		return -EAGAIN;
 	rc = child_spawn(&w->child);
 	if (rc)
 		return rc;
@@ -163,7 +172,7 @@ static int start(struct worker *w)
 	w->nr_child_calls = 0;
 	rc = send_limits(w);
 	if (rc)
-		child_kill(&w->child, &w->undead);
+		kill_child(w);
 	return rc;
 }
 
@@ -182,7 +191,7 @@ static void drop_stray_child(struct worker *w)
 		w->stats.nr_bad_reply++;
 	else
 		w->stats.nr_died++;
-	child_kill(&w->child, &w->undead);
+	kill_child(w);
 }
 
 /* Returns whether earlier calls may make this call hit the CPU limit. */
@@ -190,7 +199,10 @@ static bool is_worn_out(const struct worker *w, unsigned int deadline_ms)
 {
 	uint64_t limit_ns = w->config.cpu_seconds * NS_PER_S;
 
-	return w->nr_child_calls >= MAX_CALLS_PER_CHILD ||
+	unsigned int max_calls = w->config.kind == WORKER_OPENER ? MAX_CALLS_PER_OPENER
+								 : MAX_CALLS_PER_CHILD;
+
+	return w->nr_child_calls >= max_calls ||
 	       child_cpu_ns(&w->child) + deadline_ms * (uint64_t)NS_PER_MS >= limit_ns;
 }
 
@@ -201,7 +213,7 @@ static int ensure_child(struct worker *w, unsigned int deadline_ms)
 	if (w->child.pid)
 		drop_stray_child(w);
 	if (w->child.pid && w->nr_child_calls && is_worn_out(w, deadline_ms))
-		child_kill(&w->child, &w->undead);
+		kill_child(w);
 	if (w->child.pid)
 		return 0;
 	rc = start(w);
@@ -276,7 +288,9 @@ static int take_header(struct worker *w)
 	struct call *call = &w->call;
 	const struct message *in = &call->in;
 
-	if (in->nr_fds)
+	if (call->fds.nr != in->nr_fds ||
+	    (in->nr_fds &&
+	     (w->config.kind != WORKER_OPENER || in->type != MESSAGE_REPLY)))
 		return -EBADMSG;
 	switch (in->type) {
 	case MESSAGE_NEED:
@@ -326,7 +340,9 @@ static int receive_some(struct worker *w)
 	int rc = 0;
 
 	if (call->got < len)
-		rc = message_recv_some(w->child.sock, buf, len, &call->got);
+		rc = message_recv_some(
+			w->child.sock, buf, len, &call->got,
+			is_header && w->config.kind == WORKER_OPENER ? &call->fds : NULL);
 	if (rc || call->got < len)
 		return rc;
 	if (is_header)
@@ -357,6 +373,11 @@ static bool is_time_over(struct worker *w, int64_t now_ns)
 
 	if (now_ns < call->deadline_ns)
 		return false;
+	if (w->config.kind == WORKER_OPENER && now_ns < last_ns &&
+	    child_is_runnable(&w->child)) {
+		call->deadline_ns = now_ns + call->limit_ns;
+		return false;
+	}
 	if (!call->has_schedule || now_ns >= last_ns || !child_schedule(&w->child, &s))
 		return true;
 	if (child_is_runnable(&w->child))
@@ -424,7 +445,7 @@ static void give_up(struct worker *w, enum worker_answer answer)
 		w->stats.nr_deadline++;
 	else
 		w->stats.nr_bad_reply++;
-	child_kill(&w->child, &w->undead);
+	kill_child(w);
 	call_over(&w->call, answer, 0);
 }
 
@@ -437,6 +458,7 @@ void worker_send(struct worker *w, uint32_t op, const void *request, size_t len,
 
 	assert(call->phase == CALL_NONE);
 	worker_trim(w);
+	message_fds_close(&call->fds);
 	*call = (struct call){
 		.phase = CALL_SENDING,
 		.need = need,
@@ -453,12 +475,19 @@ void worker_send(struct worker *w, uint32_t op, const void *request, size_t len,
 		call_over(call, WORKER_FAILED, -E2BIG);
 		return;
 	}
+	if (!child_has_room(w->uid)) {
+		w->stats.nr_refused++;
+		call_over(call, WORKER_CANNOT_START, 0);
+		return;
+	}
 	if (ensure_child(w, deadline_ms)) {
 		call_over(call, WORKER_CANNOT_START, 0);
 		return;
 	}
 	w->nr_child_calls++;
-	call->has_schedule = child_schedule(&w->child, &call->schedule);
+	/* An opener's calls are many and short: only its state is looked at, when late. */
+	if (w->config.kind != WORKER_OPENER)
+		call->has_schedule = child_schedule(&w->child, &call->schedule);
 	call->begin_ns = message_clock_ns();
 	call->limit_ns = deadline_ms * NS_PER_MS;
 	call->deadline_ns = call->begin_ns + call->limit_ns;
@@ -523,12 +552,36 @@ void worker_trim(struct worker *w)
 	w->reply_cap = 0;
 }
 
+void worker_serves(struct worker *w, uint32_t uid)
+{
+	w->uid = uid;
+}
+
+void worker_charge_stuck(struct worker *w, uint32_t uid)
+{
+	child_charge_undead(&w->dead_cpu_ns, uid);
+}
+
+size_t worker_take_fds(struct worker *w, int *ret, size_t max)
+{
+	struct message_fds *fds = &w->call.fds;
+	size_t nr = fds->nr;
+
+	if (nr > max) {
+		message_fds_close(fds);
+		return 0;
+	}
+	memcpy(ret, fds->fd, nr * sizeof(*ret));
+	fds->nr = 0;
+	return nr;
+}
+
 void worker_cancel(struct worker *w)
 {
 	struct call *call = &w->call;
 
 	if (call->phase != CALL_NONE && call->phase != CALL_OVER)
-		child_kill(&w->child, &w->undead);
+		kill_child(w);
 	call_free_parts(call);
 	call->phase = CALL_NONE;
 }

@@ -48,6 +48,12 @@ typedef worker_fn *worker_op;
  */
 int worker_need(struct worker_call *call, const void *what, size_t len);
 
+/**
+ * Adds a descriptor to the reply, of an opener only; it is closed after sending.
+ * Return: 0, or -EMFILE: WORKER_MAX_FDS are there already; then it stays the caller's.
+ */
+int worker_reply_fd(struct worker_call *call, int fd);
+
 /** Runs the child: locks itself down, serves until the socket closes. Never prints. */
 int worker_main(const worker_op *ops, size_t nr_ops);
 
@@ -58,6 +64,8 @@ struct worker;
 enum worker_kind {
 	WORKER_DECODER, /* no privileges at all */
 	WORKER_READER, /* keeps CAP_SYS_PTRACE and process_vm_readv(2), and nothing else */
+	WORKER_OPENER, /* opens files and /proc (opener/opener.h); may reply with descriptors */
+	NR_WORKER_KINDS,
 };
 
 struct worker_config {
@@ -78,6 +86,7 @@ enum worker_answer {
 
 struct worker_stats {
 	uint64_t nr_calls, nr_starts, nr_died, nr_deadline, nr_bad_reply;
+	uint64_t nr_refused; /* calls, as too many children are stuck */
 	uint64_t cpu_ns; /* user and system time of all children so far */
 };
 
@@ -154,6 +163,23 @@ enum worker_answer worker_call(struct worker *w, uint32_t op, const void *reques
 			       worker_need_fn need, void *need_ctx,
 			       unsigned int deadline_ms, struct wire_reader *ret,
 			       int *ret_error);
+
+/**
+ * The next calls serve targets of this user. While too many children are stuck in calls
+ * for that user (worker/child.h), its calls are answered with WORKER_CANNOT_START.
+ *
+ * @uid  CHILD_NO_USER: not known, which counts as one user
+ */
+void worker_serves(struct worker *w, uint32_t uid);
+
+/** The child that got stuck last served a target of @uid. */
+void worker_charge_stuck(struct worker *w, uint32_t uid);
+
+/**
+ * Takes the descriptors of the last answer. Those of an answer are closed at the next
+ * call, or if there are more than @max. Return: how many; the caller closes them.
+ */
+size_t worker_take_fds(struct worker *w, int *ret, size_t max);
 
 void worker_stats(const struct worker *w, struct worker_stats *ret);
 

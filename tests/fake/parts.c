@@ -10,6 +10,7 @@
 #include "runtime/runtime.h"
 #include "target/target.h"
 #include "unwind/feeder.h"
+#include "opener/opener.h"
 #include "worker/worker.h"
 
 uint64_t private_rss_bytes(void)
@@ -95,6 +96,12 @@ void worker_cancel(struct worker *w)
 	fake.answer_ns = 0;
 }
 
+void worker_serves(struct worker *w, uint32_t uid)
+{
+	(void)w;
+	(void)uid;
+}
+
 enum worker_answer worker_call(struct worker *w, uint32_t op, const void *request,
 			       size_t len, const int *fds, size_t nr_fds,
 			       worker_need_fn need, void *need_ctx,
@@ -104,6 +111,36 @@ enum worker_answer worker_call(struct worker *w, uint32_t op, const void *reques
 	worker_send(w, op, request, len, fds, nr_fds, need, need_ctx, deadline_ms);
 	worker_wait(w);
 	return worker_receive(w, ret, ret_error);
+}
+
+/* Looks are made in this process. */
+int opener_begin(struct error *err)
+{
+	(void)err;
+	return 0;
+}
+
+void opener_end(void)
+{
+}
+
+void opener_stats(struct opener_stats *ret)
+{
+	*ret = (struct opener_stats){0};
+}
+
+int opener_look(int base_fd, uid_t uid, struct look *looks, size_t nr)
+{
+	(void)uid;
+	for (size_t i = 0; i < nr; i++)
+		look_here(base_fd, &looks[i]);
+	return 0;
+}
+
+int opener_look_at(int base_fd, uid_t uid, struct look *look)
+{
+	opener_look(base_fd, uid, look, 1);
+	return look->rc;
 }
 
 void worker_stats(const struct worker *w, struct worker_stats *ret)

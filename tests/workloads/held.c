@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * An unprivileged process that maps a file, and holds the lock of its own mappings
- * (mmap_lock) for some seconds. One of its threads unmaps a dirty page of a file system
- * in user space, whose server, this program, does not answer the write. Every writer
- * of that lock has to wait.
+ * Unprivileged processes that block whoever looks at them, with dirty pages of a file
+ * system in user space, whose server, this program, does not answer writes.
  *
- * usage: held FILE SECONDS   (as root; mounts as fusermount3 does for a user)
- * Prints "held" when the lock is held. Exits and releases it after SECONDS in any case.
+ * usage: held FILE SECONDS [lock|exec|look [NR [USER]]]
+ *        (as root; mounts as fusermount3 does for a user)
+ *   lock: each of NR processes (1) maps FILE, and one of its threads is stuck in munmap(2)
+ *         with the lock of the mappings (mmap_lock): every other writer waits for it, and
+ *         with one waiting every reader.
+ *   exec: each is stuck in execve(2): who reads its maps, root or exe in /proc waits.
+ *   look: one runs FILE in a user namespace of its own, where held.ovl is an overlay over
+ *         that file system: who looks there for a name that begins with "g" waits.
+ * Prints "held" when all are stuck (look: when FILE begins). Exits and releases them after SECONDS in any case.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -25,10 +30,12 @@
 #include <unistd.h>
 
 #define NOBODY     65534
-#define FILE_NODE  2
+#define FIRST_FILE 2 /* node of "0"; each process has a file */
 #define FILE_BYTES (1 << 20)
 
 static int server;
+static int nr_left = 1; /* processes that are not stuck yet */
+static unsigned int user = NOBODY;
 static char *page;
 
 static void reply(uint64_t unique, int error, const void *data, size_t len)
@@ -47,10 +54,10 @@ static void reply(uint64_t unique, int error, const void *data, size_t len)
 
 static struct fuse_attr attributes(uint64_t node)
 {
-	struct fuse_attr attr = {.ino = node, .nlink = 1, .uid = NOBODY, .gid = NOBODY,
+	struct fuse_attr attr = {.ino = node, .nlink = 1, .uid = user, .gid = user,
 				 .mode = S_IFDIR | 0755, .blksize = 4096};
 
-	if (node == FILE_NODE) {
+	if (node >= FIRST_FILE) {
 		attr.mode = S_IFREG | 0644;
 		attr.size = FILE_BYTES;
 	}
@@ -59,16 +66,21 @@ static struct fuse_attr attributes(uint64_t node)
 
 static void answer(const struct fuse_in_header *in, const void *arg)
 {
+	uint64_t node = in->opcode == FUSE_LOOKUP ? FIRST_FILE + (uint64_t)atoi(arg)
+						  : in->nodeid;
 	static const char zeroes[FILE_BYTES];
 	struct fuse_init_out init = {.major = FUSE_KERNEL_VERSION, .minor = 31,
 				     .max_readahead = 65536, .max_write = 65536,
 				     .flags = FUSE_WRITEBACK_CACHE, .time_gran = 1};
-	struct fuse_entry_out entry = {.nodeid = FILE_NODE, .attr_valid = 1000,
-				       .entry_valid = 1000, .attr = attributes(FILE_NODE)};
-	struct fuse_attr_out attr = {.attr_valid = 1000, .attr = attributes(in->nodeid)};
+	struct fuse_entry_out entry = {.nodeid = node, .attr_valid = 1000,
+				       .entry_valid = 1000, .attr = attributes(node)};
+	struct fuse_attr_out attr = {.attr_valid = 1000, .attr = attributes(node)};
 	struct fuse_open_out opened = {.fh = 1};
+	struct fuse_statfs_out fs = {.st = {.bsize = 4096, .namelen = 255, .blocks = 1000}};
 	const struct fuse_read_in *reading = arg;
 
+	if (in->opcode == FUSE_LOOKUP && *(const char *)arg == 'g')
+		return;
 	switch (in->opcode) {
 	case FUSE_INIT:
 		reply(in->unique, 0, &init, sizeof(init));
@@ -88,14 +100,19 @@ static void answer(const struct fuse_in_header *in, const void *arg)
 		      reading->size < FILE_BYTES ? reading->size : FILE_BYTES);
 		break;
 	case FUSE_WRITE:
-		/* The thread in munmap(2) waits for the answer to this. */
-		puts("held");
-		fflush(stdout);
+		/* A process waits for the answer to this. */
+		if (!--nr_left) {
+			puts("held");
+			fflush(stdout);
+		}
 		break;
 	case FUSE_SETATTR:
 	case FUSE_FORGET:
 	case FUSE_BATCH_FORGET:
 	case FUSE_INTERRUPT:
+		break;
+	case FUSE_STATFS:
+		reply(in->unique, 0, &fs, sizeof(fs));
 		break;
 	case FUSE_FLUSH:
 	case FUSE_RELEASE:
@@ -117,27 +134,91 @@ static void *unmap(void *arg)
 	return NULL;
 }
 
-static void hold(const char *path)
+static void *map_more(void *arg)
 {
-	pthread_t thread;
-	int fd = open(path, O_RDONLY), dirty;
+	(void)arg;
+	sleep(2);
+	mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return NULL;
+}
+
+static void map_page(int number)
+{
+	char name[32];
+	int fd;
+
+	snprintf(name, sizeof(name), "held.mnt/%d", number);
+	fd = open(name, O_RDWR);
+	page = fd < 0 ? MAP_FAILED
+		      : mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED) {
+		perror(name);
+		_exit(1);
+	}
+}
+
+static void hold_lock(const char *path)
+{
+	pthread_t thread, other;
+	int fd = open(path, O_RDONLY);
 
 	if (fd < 0 ||
 	    mmap(NULL, 8192, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED) {
 		perror(path);
 		_exit(1);
 	}
-	dirty = open("held.mnt/file", O_RDWR);
-	page = dirty < 0 ? MAP_FAILED
-			 : mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, dirty, 0);
-	if (page == MAP_FAILED) {
-		perror("held.mnt/file");
-		_exit(1);
-	}
-	if (pthread_create(&thread, NULL, unmap, NULL))
+	if (pthread_create(&thread, NULL, unmap, NULL) ||
+	    pthread_create(&other, NULL, map_more, NULL))
 		_exit(1);
 	for (;;)
 		pause();
+}
+
+static void write_file(const char *path, const char *format, unsigned int number)
+{
+	FILE *file = fopen(path, "w");
+
+	if (!file || fprintf(file, format, number) < 0 || fclose(file)) {
+		perror(path);
+		_exit(1);
+	}
+}
+
+static void run_with_overlay(const char *path)
+{
+	/* Another user's process has these files only when it may be dumped. */
+	prctl(PR_SET_DUMPABLE, 1);
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS)) {
+		perror("a user namespace");
+		_exit(1);
+	}
+	write_file("/proc/self/setgroups", "deny%.0u", 0);
+	write_file("/proc/self/uid_map", "0 %u 1", user);
+	write_file("/proc/self/gid_map", "0 %u 1", user);
+	if (mount("held", "held.ovl", "overlay", 0, "lowerdir=held.mnt:held.empty")) {
+		perror("an overlay");
+		_exit(1);
+	}
+	puts("held");
+	fflush(stdout);
+	execl(path, path, "600", NULL);
+	_exit(1);
+}
+
+static void victim(const char *path, int number, const char *mode)
+{
+	close(server);
+	if (setresgid(user, user, user) || setresuid(user, user, user))
+		_exit(1);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!strcmp(mode, "look"))
+		run_with_overlay(path);
+	map_page(number);
+	if (strcmp(mode, "exec") != 0)
+		hold_lock(path);
+	page[0] = 1;
+	execl(path, path, "600", NULL);
+	_exit(1);
 }
 
 static void serve(void)
@@ -157,11 +238,15 @@ static void serve(void)
 
 int main(int argc, char **argv)
 {
+	const char *mode = argc > 3 ? argv[3] : "lock";
 	char options[128];
-	pid_t pid;
 
-	if (argc != 3)
+	if (argc < 3)
 		return 2;
+	if (argc > 4)
+		nr_left = atoi(argv[4]);
+	if (argc > 5)
+		user = (unsigned int)atoi(argv[5]);
 	/* The end of this program ends the file system, and all waits for it. */
 	alarm((unsigned int)atoi(argv[2]));
 	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)) {
@@ -169,21 +254,18 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	mkdir("held.mnt", 0755);
+	mkdir("held.ovl", 0777);
+	mkdir("held.empty", 0755);
 	server = open("/dev/fuse", O_RDWR | O_CLOEXEC);
-	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=%d,group_id=%d", server,
-		 NOBODY, NOBODY);
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40755,user_id=%u,group_id=%u", server,
+		 user, user);
 	if (server < 0 || mount("held", "held.mnt", "fuse", MS_NOSUID | MS_NODEV, options)) {
 		perror("FUSE");
 		return 1;
 	}
-	pid = fork();
-	if (!pid) {
-		close(server);
-		if (setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY))
-			_exit(1);
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		hold(argv[1]);
-	}
+	for (int i = nr_left; i-- > 0;)
+		if (!fork())
+			victim(argv[1], i, mode);
 	serve();
 	return 0;
 }

@@ -2,18 +2,13 @@
 #include "runtime/jit/inodes.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <sys/vfs.h>
-#include <sys/xattr.h>
 
 #include "base/clock.h"
-#include "base/io.h"
 #include "base/log.h"
 #include "collect/jit_probe.h"
 #include "process/file.h"
@@ -74,21 +69,18 @@ void jit_inodes_free(struct jit_inodes *inodes)
 	free(inodes); /* the probe frees its own data */
 }
 
-/* Reads only what the kernel has cached: a file server might not answer. */
 static int read_identity(int fd, struct inode_identity *ret)
 {
-	struct statx stx;
-	struct statfs fs;
+	struct look_facts facts;
+	int rc = safe_open_facts(fd, (uid_t)-1, LOOK_WITH_FS, &facts);
 
-	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &stx) ||
-	    fstatfs(fd, &fs))
-		return -errno;
-	*ret = (struct inode_identity){
-		.dev = makedev(stx.stx_dev_major, stx.stx_dev_minor),
-		.inode = stx.stx_ino,
-		.ctime_ns = stx.stx_ctime.tv_sec * 1000000000 + stx.stx_ctime.tv_nsec,
-		.is_overlay = fs.f_type == OVERLAYFS_SUPER_MAGIC,
-	};
+	if (rc)
+		return rc;
+	*ret = (struct inode_identity){.dev = facts.dev,
+				       .inode = facts.inode,
+				       .ctime_ns = facts.ctime_ns,
+				       .is_overlay = facts.fs_magic ==
+						     OVERLAYFS_SUPER_MAGIC};
 	return 0;
 }
 
@@ -112,31 +104,23 @@ static struct inode *find(struct jit_inodes *inodes,
 
 /*
  * May other users write it? A group whose id equals the owner's uid counts as private,
- * by convention of Linux distributions.
+ * by convention of Linux distributions. With an ACL the group bits are the mask of all its
+ * entries, so other users may write.
  */
-static bool others_may_write(int fd, const struct stat *st)
+static bool others_may_write(const struct look_facts *facts)
 {
-	if (st->st_mode & S_IWOTH)
+	if (facts->mode & S_IWOTH)
 		return true;
-	if (!(st->st_mode & S_IWGRP))
-		return false;
-	/*
-	 * With an ACL the group bits are the mask of all its entries, so other users
-	 * may write.
-	 */
-	return st->st_gid != st->st_uid ||
-	       fgetxattr(fd, "system.posix_acl_access", NULL, 0) > 0;
+	return facts->mode & S_IWGRP && (facts->gid != facts->uid || facts->has_acl);
 }
-
-static const struct safe_open any_file = {.root_fd = -1};
 
 /* Trusts the owner only if the kernel knows it, not a file system's server. */
 static bool is_trusted(int fd, uid_t user)
 {
-	struct stat st;
+	struct look_facts facts;
 
-	return !safe_open_check(fd, &any_file) && !fstat(fd, &st) &&
-	       (!st.st_uid || st.st_uid == user) && !others_may_write(fd, &st);
+	return !safe_open_facts(fd, (uid_t)-1, LOOK_CHECKED, &facts) &&
+	       (!facts.uid || facts.uid == user) && !others_may_write(&facts);
 }
 
 static int attach(struct jit_inodes *inodes, int fd, const struct jit_interface *point)
@@ -155,17 +139,15 @@ static int attach(struct jit_inodes *inodes, int fd, const struct jit_interface 
 static int probe_unknown(struct jit_inodes *inodes, int path_fd, const char *path,
 			 const struct jit_interface *point)
 {
-	_cleanup_close_ int fd = -1;
+	static const struct safe_open any_file = {.root_fd = -1, .uid = (uid_t)-1};
+	_cleanup_close_ int fd = safe_reopen(path_fd, &any_file, NULL);
 	const struct jit_interface *found;
 	struct file_facts facts;
-	int rc = safe_open_check(path_fd, &any_file);
+	int rc;
 
-	if (rc)
-		return rc;
-	fd = io_reopen(path_fd);
 	if (fd < 0)
 		return fd;
-	rc = file_facts_read(inodes->decoder, fd, path, &facts);
+	rc = file_facts_read(inodes->decoder, (uid_t)-1, fd, path, &facts);
 	if (rc)
 		return rc;
 	found = file_facts_of(&facts, RUNTIME_JIT);

@@ -413,6 +413,7 @@ static enum worker_answer walk_list(struct list_look *walk, uint64_t descriptor_
 			known[nr].ends = jit_store_ends(store, o);
 		nr++;
 	}
+	worker_serves(walk->w->reader, walk->p->uid);
 	return jit_list_walk(walk->w->reader, (pid_t)walk->p->tgid, descriptor_ip, known,
 			     nr, found, walk, ret);
 }

@@ -85,8 +85,7 @@ size_t python_frozen_dir(const char *mapped, const char *lib, char *buf, size_t 
 
 static bool is_there(const struct process *proc, const char *path)
 {
-	_cleanup_close_ int fd =
-		process_open_in_root(proc, path, SAFE_OPEN_AS_OWNER, MAX_SOURCE_BYTES);
+	_cleanup_close_ int fd = process_open_in_root(proc, path, MAX_SOURCE_BYTES, NULL);
 
 	return fd >= 0;
 }

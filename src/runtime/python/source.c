@@ -148,10 +148,10 @@ static uint32_t ask(const struct module_search *s, const char *path, const char 
 
 	if ((int64_t)clock_now_ns() >= s->end_ns)
 		return 0;
-	fd = process_open_in_root(s->proc, path, SAFE_OPEN_AS_OWNER,
-				  PYTHON_DEFS_MAX_BYTES);
+	fd = process_open_in_root(s->proc, path, PYTHON_DEFS_MAX_BYTES, NULL);
 	if (fd < 0)
 		return 0;
+	worker_serves(s->decoder, s->proc->uid);
 	wire_put_u32(&w, 1);
 	wire_put_str(&w, qualname);
 	answer = w.failed ? WORKER_FAILED

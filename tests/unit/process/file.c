@@ -20,7 +20,7 @@
 
 #include "fake_proc.h"
 
-#define OWNED (SAFE_OPEN_OWNED | SAFE_OPEN_NOFOLLOW)
+#define OWNED (LOOK_OWNED | LOOK_NOFOLLOW)
 
 static struct fake_proc fake;
 static int root_dir = -1;
@@ -71,7 +71,7 @@ static int try(const char *path, unsigned int flags)
 		.root_uid = geteuid(),
 		.max_bytes = 1 << 20,
 	};
-	int fd = safe_open(&how);
+	int fd = safe_open(&how, NULL);
 
 	if (fd < 0)
 		return fd;
@@ -90,8 +90,8 @@ static void good_files_open(void **state)
 	put("/tmp/perf-1.map", "content");
 	assert_int_equal(try("/tmp/perf-1.map", 0), 0);
 	assert_int_equal(try("/tmp/perf-1.map", OWNED), 0);
-	assert_int_equal(try("/tmp/perf-1.map", OWNED | SAFE_OPEN_AS_OWNER), 0);
-	fd = safe_open(&how);
+	assert_int_equal(try("/tmp/perf-1.map", OWNED | LOOK_AS_OWNER), 0);
+	fd = safe_open(&how, NULL);
 	assert_string_equal(fake_content(fd), "content");
 	close(fd);
 }
@@ -192,17 +192,17 @@ static void magic_links_are_refused(void **state)
 
 	(void)state;
 	how.root_fd = host;
-	assert_int_equal(safe_open(&how), -ELOOP);
+	assert_int_equal(safe_open(&how, NULL), -ELOOP);
 	how.path = "/proc/self/root/etc/passwd";
-	assert_int_equal(safe_open(&how), -ELOOP);
+	assert_int_equal(safe_open(&how, NULL), -ELOOP);
 	how.path = "/proc/self/status";
-	assert_int_equal(safe_open(&how), -EXDEV);
+	assert_int_equal(safe_open(&how, NULL), -EXDEV);
 	how.path = "/proc/kallsyms";
-	assert_int_equal(safe_open(&how), -EXDEV);
+	assert_int_equal(safe_open(&how, NULL), -EXDEV);
 	how.path = "/sys/kernel/notes";
-	assert_int_equal(safe_open(&how), -EXDEV);
+	assert_int_equal(safe_open(&how, NULL), -EXDEV);
 	how.path = "/dev/null";
-	assert_int_equal(safe_open(&how), -EINVAL);
+	assert_int_equal(safe_open(&how, NULL), -EINVAL);
 	close(host);
 }
 
@@ -281,22 +281,22 @@ static void owner_is_checked(void **state)
 		int fd;
 
 		assert_int_equal(chown(in_root("/tmp/owned"), cases[i].owner, 0), 0);
-		fd = safe_open(&how);
+		fd = safe_open(&how, NULL);
 		assert_int_equal(fd < 0 ? fd : 0, cases[i].result);
 		if (fd >= 0)
 			close(fd);
 	}
 	/* Unknown user: no owner is accepted. */
 	how.uid = (uid_t)-1;
-	how.flags |= SAFE_OPEN_AS_OWNER;
-	assert_int_equal(safe_open(&how), -EPERM);
+	how.flags |= LOOK_AS_OWNER;
+	assert_int_equal(safe_open(&how, NULL), -EPERM);
 }
 
 static void opens_with_the_rights_of_the_owner(void **state)
 {
 	struct safe_open how = {.root_fd = root_dir,
 				.path = "/tmp/mine",
-				.flags = SAFE_OPEN_AS_OWNER,
+				.flags = LOOK_AS_OWNER,
 				.uid = 65534,
 				.gid = 65534};
 	int fd;
@@ -306,15 +306,15 @@ static void opens_with_the_rights_of_the_owner(void **state)
 	assert_int_equal(chmod(fake.path, 0755), 0);
 	put("/tmp/mine", "x");
 	assert_int_equal(chmod(in_root("/tmp/mine"), 0600), 0);
-	assert_int_equal(safe_open(&how), -EACCES);
+	assert_int_equal(safe_open(&how, NULL), -EACCES);
 	assert_int_equal(chmod(in_root("/tmp/mine"), 0644), 0);
-	fd = safe_open(&how);
+	fd = safe_open(&how, NULL);
 	assert_true(fd >= 0);
 	close(fd);
 	/* Afterwards we have root's rights again. */
 	assert_int_equal(chmod(in_root("/tmp/mine"), 0600), 0);
 	how.flags = 0;
-	fd = safe_open(&how);
+	fd = safe_open(&how, NULL);
 	assert_true(fd >= 0);
 	close(fd);
 }

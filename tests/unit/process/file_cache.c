@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Finds the file of a mapping, and opens each file once. */
 #include "process/file_cache.h"
+#include "process/proc_dir.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -23,6 +24,18 @@ static struct file_cache *cache;
 static int proc_dir = -1; /* of process 100 */
 static struct root *root;
 
+/* The root of the process whose directory is @dir. */
+static struct root *root_of(int dir)
+{
+	struct proc_view view;
+	struct root *found;
+
+	proc_view_read(dir, PROC_VIEW_ROOT, &view);
+	found = roots_take(roots, &view.root);
+	proc_view_deinit(&view);
+	return found;
+}
+
 static int setup(void **state)
 {
 	char path[128];
@@ -34,7 +47,7 @@ static int setup(void **state)
 	proc_dir = open(path, O_PATH | O_DIRECTORY);
 	budget = (struct fd_budget){.max = 100};
 	roots = roots_new(&budget);
-	root = roots_get(roots, proc_dir);
+	root = root_of(proc_dir);
 	cache = file_cache_new(roots, &budget);
 	return !root || !cache;
 }
@@ -394,7 +407,7 @@ static void processes_of_one_root_share_it(void **state)
 		fake_process_add(&fake, &(struct fake_process){.pid = pid});
 		snprintf(path, sizeof(path), "%s/%u", fake.proc, pid);
 		dir = open(path, O_PATH | O_DIRECTORY);
-		same = roots_get(roots, dir);
+		same = root_of(dir);
 		assert_ptr_equal(same, root);
 		roots_put(roots, same);
 		close(dir);
@@ -407,7 +420,7 @@ static void processes_of_one_root_share_it(void **state)
 	assert_int_equal(symlink("../../root/tmp", path), 0);
 	snprintf(path, sizeof(path), "%s/200", fake.proc);
 	dir = open(path, O_PATH | O_DIRECTORY);
-	other = root_ref(roots_get(roots, dir));
+	other = root_ref(root_of(dir));
 	assert_ptr_not_equal(other, root);
 	assert_int_equal(roots->nr, 2);
 	roots_put(roots, other);
@@ -416,7 +429,7 @@ static void processes_of_one_root_share_it(void **state)
 	assert_int_equal(roots->nr, 1);
 	assert_int_equal(budget.nr_open, 1);
 	close(dir);
-	assert_null(roots_get(roots, root->fd)); /* not a process directory */
+	assert_null(root_of(root->fd)); /* not a process directory */
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

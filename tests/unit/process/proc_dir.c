@@ -132,7 +132,6 @@ static void the_real_proc(void **state)
 	struct proc_status status;
 	struct proc_stat stat;
 	struct count count = {0};
-	static char buf[8192];
 	uint64_t boot_ticks;
 	struct timespec ts;
 
@@ -151,8 +150,7 @@ static void the_real_proc(void **state)
 	assert_int_equal(status.uid, geteuid());
 	assert_int_equal(status.gid, getegid());
 	assert_true(status.ns_tgid > 0);
-	assert_true(proc_dir_maps(dir, buf, sizeof(buf), 1, pool, count_mapping, &count) >
-		    1000);
+	assert_true(proc_dir_maps(dir, 1, pool, count_mapping, &count) > 1000);
 	assert_true(count.has_self);
 	assert_true(count.nr >= 3);
 	close(dir);
@@ -196,7 +194,6 @@ static void a_thread_tells_when_the_leader_is_gone(void **state)
 	struct strpool *pool = strpool_new(1 << 20);
 	const struct timespec moment = {.tv_nsec = 2000000};
 	struct count count = {0};
-	static char buf[8192];
 	struct proc_stat stat = {0};
 	pid_t pid = fork();
 	int dir, thread;
@@ -217,8 +214,7 @@ static void a_thread_tells_when_the_leader_is_gone(void **state)
 	assert_true(stat.nr_threads > 1);
 	thread = proc_dir_open_thread(proc, dir, (uint32_t)pid);
 	assert_true(thread >= 0);
-	assert_true(proc_dir_maps(thread, buf, sizeof(buf), 1, pool, count_mapping,
-				  &count) > 0);
+	assert_true(proc_dir_maps(thread, 1, pool, count_mapping, &count) > 0);
 	assert_true(count.has_self);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
@@ -265,7 +261,6 @@ static void long_lines_do_not_end_the_reading(void **state)
 	_cleanup_free_ char *maps = malloc(100000);
 	struct fake_proc fake;
 	struct count count = {0};
-	static char buf[8192];
 	size_t len = 0;
 	int dir;
 
@@ -277,9 +272,7 @@ static void long_lines_do_not_end_the_reading(void **state)
 	len += (size_t)sprintf(maps + len, "\n3000-4000 r-xp 0 0:0 1 /last");
 	fake_write(maps, len, "%s/maps", fake.proc);
 	dir = open(fake.proc, O_PATH | O_DIRECTORY);
-	assert_int_equal(
-		proc_dir_maps(dir, buf, sizeof(buf), 1, pool, count_mapping, &count),
-		len);
+	assert_int_equal(proc_dir_maps(dir, 1, pool, count_mapping, &count), len);
 	assert_int_equal(count.nr, 2);
 	close(dir);
 	fake_proc_deinit(&fake);

@@ -376,14 +376,14 @@ static void paths_are_of_the_targets_root(void **state)
 	p = sample(pid);
 	assert_string_equal(fake_content(p->perf_map.fd), map);
 	snprintf(name, sizeof(name), "/absolute/perf-%d.map", (int)pid);
-	fd = process_open_in_root(p, name, 0, 0);
+	fd = process_open_in_root(p, name, 0, NULL);
 	assert_string_equal(fake_content(fd), map);
 	close(fd);
-	assert_int_equal(process_open_in_root(p, "/escape", 0, 0), -ENOENT);
-	assert_int_equal(process_open_in_root(p, name, 0, 5), -EFBIG);
+	assert_int_equal(process_open_in_root(p, "/escape", 0, NULL), -ENOENT);
+	assert_int_equal(process_open_in_root(p, name, 5, NULL), -EFBIG);
 	reap(pid);
 	/* Its root stays open. */
-	fd = process_open_in_root(p, name, SAFE_OPEN_OWNED, 0);
+	fd = process_open_in_root(p, name, 0, NULL);
 	assert_string_equal(fake_content(fd), map);
 	close(fd);
 }

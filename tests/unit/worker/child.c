@@ -8,11 +8,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,71 +17,7 @@
 #include "worker/message.h"
 #include "worker/worker.h"
 
-static char cgroup[64]; /* of this run only */
-
-static bool write_text(const char *file, const char *text)
-{
-	_cleanup_close_ int fd = -1;
-	char path[128];
-
-	snprintf(path, sizeof(path), "%s/%s", cgroup, file);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-}
-
-static int set_up(void **state)
-{
-	snprintf(cgroup, sizeof(cgroup), "/sys/fs/cgroup/freezer/lineburn-test-%d",
-		 (int)getpid());
-	*state = mkdir(cgroup, 0755) ? NULL : cgroup;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	if (*state) {
-		write_text("freezer.state", "THAWED");
-		for (int i = 0; i < 6000 && rmdir(cgroup) && errno == EBUSY; i++)
-			usleep(10000);
-	}
-	return 0;
-}
-
-static bool state_is(const char *state)
-{
-	char path[128], text[16] = "";
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/freezer.state", cgroup);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	assert_true(fd >= 0 && read(fd, text, sizeof(text) - 1) > 0);
-	close(fd);
-	return !strncmp(text, state, strlen(state));
-}
-
-static void freeze(pid_t pid)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%d", (int)pid);
-	assert_true(write_text("cgroup.procs", text));
-	assert_true(write_text("freezer.state", "FROZEN"));
-	/* A task that waits for a CPU freezes when it runs. */
-	while (!state_is("FROZEN"))
-		usleep(1000);
-}
-
-static void thaw(void)
-{
-	assert_true(write_text("freezer.state", "THAWED"));
-}
-
-static bool need_freezer(void **state)
-{
-	if (!*state)
-		print_message("skipped: needs root and the freezer of cgroup v1\n");
-	return *state;
-}
+#include "lib/freezer.h"
 
 static int64_t ms_since(int64_t start_ns)
 {
@@ -94,32 +26,30 @@ static int64_t ms_since(int64_t start_ns)
 
 static void what_does_not_die_is_put_aside(void **state)
 {
-	struct undead undead = {.nr = 0};
+	uint64_t cpu_ns = 0;
 	struct child child;
 	int64_t start;
 	pid_t pid;
 
-	if (!need_freezer(state))
+	if (!freezer_is_there(state))
 		skip();
 	assert_int_equal(child_spawn(&child), 0);
 	pid = child.pid;
-	freeze(pid);
+	freezer_freeze(pid);
 	start = message_clock_ns();
-	child_kill(&child, &undead);
+	child_kill(&child, 1000, CHILD_KILL_WAIT_MS, &cpu_ns);
 	assert_in_range(ms_since(start), CHILD_KILL_WAIT_MS - 1, 60000);
 	assert_int_equal(child.pid, 0);
-	assert_int_equal(undead.nr, 1);
-	assert_true(undead_reap(&undead)); /* there is room for more */
-	assert_int_equal(undead.nr, 1);
-	thaw();
-	for (int i = 0; i < 6000 && undead.nr; i++) {
+	assert_int_equal(child_nr_undead(), 1);
+	assert_true(child_has_room(1000)); /* for one more of this user */
+	assert_int_equal(cpu_ns, 0);
+	freezer_thaw();
+	for (int i = 0; i < 6000 && child_nr_undead(); i++)
 		usleep(10000);
-		undead_reap(&undead);
-	}
-	assert_int_equal(undead.nr, 0);
+	assert_int_equal(child_nr_undead(), 0);
+	assert_true(cpu_ns > 0);
 	assert_int_equal(waitpid(pid, NULL, WNOHANG), -1);
 	assert_int_equal(errno, ECHILD);
-	undead_deinit(&undead);
 }
 
 static int op_pid(struct worker_call *call, struct wire_reader *request, const int *fds,
@@ -144,31 +74,81 @@ static uint32_t pid_of_child(struct worker *w, unsigned int retries)
 	return wire_get_u32(&reply);
 }
 
-/* A worker starts new children until too many of them cannot be killed. */
-static void too_many_undead_stop_new_starts(void **state)
+/* Starts a child that serves @uid, and lets it get stuck. */
+static void get_stuck(struct worker *w, uint32_t uid)
 {
-	struct worker_stats stats;
 	struct wire_reader reply;
-	struct worker *w;
 
-	if (!need_freezer(state))
-		skip();
-	assert_int_equal(worker_new(NULL, &w, NULL), 0);
-	for (size_t i = 0; i < CHILD_MAX_UNDEAD; i++) {
-		freeze((pid_t)pid_of_child(w, 0));
-		assert_int_equal(
-			worker_call(w, 0, NULL, 0, NULL, 0, NULL, NULL, 20, &reply, NULL),
-			WORKER_DEADLINE);
-	}
+	worker_serves(w, uid);
+	freezer_freeze((pid_t)pid_of_child(w, 0));
 	assert_int_equal(
 		worker_call(w, 0, NULL, 0, NULL, 0, NULL, NULL, 20, &reply, NULL),
-		WORKER_CANNOT_START);
+		WORKER_DEADLINE);
+}
+
+static bool is_refused(struct worker *w, uint32_t uid)
+{
+	struct wire_reader reply;
+
+	worker_serves(w, uid);
+	return worker_call(w, 0, NULL, 0, NULL, 0, NULL, NULL, 20000, &reply, NULL) ==
+	       WORKER_CANNOT_START;
+}
+
+/* Two stuck children of a user stop the calls for that user, in every worker. */
+static void a_user_with_stuck_children_stops_only_its_own_calls(void **state)
+{
+	struct worker *w, *other;
+
+	if (!freezer_is_there(state))
+		skip();
+	assert_int_equal(worker_new(NULL, &w, NULL), 0);
+	assert_int_equal(worker_new(NULL, &other, NULL), 0);
+	for (size_t i = 0; i < CHILD_MAX_UNDEAD_USER; i++)
+		get_stuck(w, 1000);
+	assert_true(is_refused(w, 1000));
+	assert_true(is_refused(other, 1000));
+	assert_false(is_refused(w, 1001));
+	assert_false(is_refused(other, CHILD_NO_USER));
+	/* A look may learn later whose target it was. */
+	get_stuck(w, CHILD_NO_USER);
+	get_stuck(w, CHILD_NO_USER);
+	assert_true(is_refused(other, CHILD_NO_USER));
+	worker_charge_stuck(w, 1002);
+	assert_false(is_refused(other, CHILD_NO_USER));
+	assert_false(is_refused(other, 1002));
+	worker_free(w);
+	/* They are still stuck when their worker has gone. */
+	assert_true(is_refused(other, 1000));
+	freezer_thaw();
+	for (int i = 0; i < 6000 && child_nr_undead(); i++)
+		usleep(10000);
+	assert_false(is_refused(other, 1000));
+	worker_free(other);
+}
+
+/* A worker starts new children until too many of all users cannot be killed. */
+static void too_many_undead_stop_new_starts(void **state)
+{
+	const size_t max = CHILD_MAX_UNDEAD;
+	struct worker_stats stats;
+	struct worker *w;
+
+	if (!freezer_is_there(state))
+		skip();
+	assert_int_equal(worker_new(NULL, &w, NULL), 0);
+	for (size_t i = 0; i < max; i++)
+		get_stuck(w, 1000 + (uint32_t)i);
+	assert_true(is_refused(w, 1));
 	worker_stats(w, &stats);
-	assert_int_equal(stats.nr_deadline, CHILD_MAX_UNDEAD);
-	assert_int_equal(stats.nr_starts, CHILD_MAX_UNDEAD);
-	thaw();
+	assert_int_equal(stats.nr_deadline, max);
+	assert_int_equal(stats.nr_starts, max);
+	freezer_thaw();
+	worker_serves(w, 1);
 	pid_of_child(w, 6000); /* when one of them has ended */
 	worker_free(w);
+	for (int i = 0; i < 6000 && child_nr_undead(); i++)
+		usleep(10000);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	assert_int_equal(errno, ECHILD);
 }
@@ -177,10 +157,13 @@ int main(int argc, char **argv)
 {
 	static const worker_op ops[] = {op_pid};
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(what_does_not_die_is_put_aside, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(too_many_undead_stop_new_starts, set_up,
-						tear_down),
+		cmocka_unit_test_setup_teardown(what_does_not_die_is_put_aside,
+						freezer_set_up, freezer_tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_user_with_stuck_children_stops_only_its_own_calls,
+			freezer_set_up, freezer_tear_down),
+		cmocka_unit_test_setup_teardown(too_many_undead_stop_new_starts,
+						freezer_set_up, freezer_tear_down),
 	};
 
 	if (argc > 0 && !strcmp(argv[0], WORKER_ARGV0))

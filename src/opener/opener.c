@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "opener/opener.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "decode/operation.h"
+#include "worker/child.h"
+#include "worker/worker.h"
+
+/*
+ * What a look got stuck at. Of a process it is the directory in /proc, which our
+ * descriptor keeps, so that it is that of the same process as long as its inode is the
+ * same. Of a file it is the mount, which our descriptor keeps, too.
+ */
+struct ban {
+	int fd; /* O_PATH */
+	uint64_t dev, inode, mount_id; /* inode 0: the whole mount */
+};
+
+#define MAX_BANS CHILD_MAX_UNDEAD
+
+/* One for the process: whatever touches a target goes through it. */
+static struct opener {
+	struct worker *worker; /* NULL: none */
+	pthread_t thread; /* that may use it */
+	struct ban bans[MAX_BANS];
+	size_t nr_bans, next_ban;
+	struct opener_stats stats;
+} opener;
+
+int opener_begin(struct error *err)
+{
+	const struct worker_config config = {.kind = WORKER_OPENER};
+
+	opener.thread = pthread_self();
+	return worker_new(&config, &opener.worker, err);
+}
+
+void opener_end(void)
+{
+	for (size_t i = 0; i < opener.nr_bans; i++)
+		close(opener.bans[i].fd);
+	opener.nr_bans = opener.next_ban = 0;
+	worker_free(take_ptr(opener.worker));
+}
+
+void opener_stats(struct opener_stats *ret)
+{
+	struct worker_stats stats = {0};
+
+	*ret = opener.stats;
+	if (opener.worker)
+		worker_stats(opener.worker, &stats);
+	ret->cpu_ns = stats.cpu_ns;
+}
+
+/* ---- bans ---- */
+
+/*
+ * What the looks at this base could get stuck at. A path in a root may lead to any mount
+ * there, so it is not banned; there the count of its user is the limit.
+ */
+static bool find_subject(int base_fd, const struct look *look, struct ban *ret)
+{
+	struct look facts = {.where = LOOK_ITSELF, .what = LOOK_FACTS};
+
+	if (look->where == LOOK_IN_ROOT)
+		return false;
+	look_here(base_fd, &facts);
+	*ret = (struct ban){.fd = -1,
+			    .dev = facts.facts.dev,
+			    .inode = look->where == LOOK_BELOW ? facts.facts.inode : 0,
+			    .mount_id = look->where == LOOK_BELOW ? 0
+								  : facts.facts.mount_id};
+	return !facts.rc;
+}
+
+static bool is_banned(int base_fd, const struct look *look)
+{
+	struct ban subject;
+
+	if (!opener.nr_bans || !find_subject(base_fd, look, &subject))
+		return false;
+	for (size_t i = 0; i < opener.nr_bans; i++) {
+		const struct ban *ban = &opener.bans[i];
+
+		if (ban->inode ? ban->inode == subject.inode && ban->dev == subject.dev
+			       : ban->mount_id == subject.mount_id && !subject.inode)
+			return true;
+	}
+	return false;
+}
+
+/* When all places are taken, the oldest ban ends. */
+static void ban(int base_fd, const struct look *look)
+{
+	struct ban *place = &opener.bans[opener.next_ban], subject;
+
+	if (!find_subject(base_fd, look, &subject))
+		return;
+	subject.fd = fcntl(base_fd, F_DUPFD_CLOEXEC, 0);
+	if (subject.fd < 0)
+		return;
+	if (opener.nr_bans == MAX_BANS)
+		close(place->fd);
+	else
+		opener.nr_bans++;
+	*place = subject;
+	opener.next_ban = (opener.next_ban + 1) % MAX_BANS;
+}
+
+/* ---- requests ---- */
+
+static void no_results(struct look *looks, size_t nr, int rc)
+{
+	for (size_t i = 0; i < nr; i++) {
+		looks[i].rc = rc;
+		looks[i].fd = -1;
+		looks[i].text = NULL;
+		looks[i].len = 0;
+	}
+}
+
+/* Reads the results of all looks. Return: 0, or -EBADMSG with no results. */
+static int take_results(struct wire_reader *reply, struct look *looks, size_t nr)
+{
+	int fds[OPENER_MAX_LOOKS];
+	size_t nr_fds = worker_take_fds(opener.worker, fds, ARRAY_SIZE(fds)), used = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < nr && !rc; i++) {
+		bool has_fd = false;
+
+		if (!look_get_result(reply, &looks[i], &has_fd) ||
+		    (has_fd && used == nr_fds))
+			rc = -EBADMSG;
+		else if (has_fd)
+			looks[i].fd = fds[used++];
+	}
+	if (!rc && used == nr_fds && reply->pos == reply->len)
+		return 0;
+	for (; used < nr_fds; used++)
+		close(fds[used]);
+	for (size_t i = 0; i < nr; i++)
+		look_deinit(&looks[i]);
+	return -EBADMSG;
+}
+
+static int ask(int base_fd, uint32_t uid, struct look *looks, size_t nr)
+{
+	struct wire_writer request = {.max = WORKER_MAX_REQUEST_BYTES};
+	enum worker_answer answer = WORKER_FAILED;
+	struct wire_reader reply;
+	int rc = -ENOMEM;
+
+	opener.stats.nr_requests++;
+	worker_serves(opener.worker, uid);
+	wire_put_u32(&request, (uint32_t)nr);
+	for (size_t i = 0; i < nr; i++)
+		look_put(&request, &looks[i]);
+	if (!request.failed)
+		answer = worker_call(opener.worker, OPENER_LOOK, request.data,
+				     request.len, &base_fd, 1, NULL, NULL, OPENER_MS,
+				     &reply, &rc);
+	wire_writer_deinit(&request);
+	switch (answer) {
+	case WORKER_OK:
+		return take_results(&reply, looks, nr);
+	case WORKER_FAILED:
+		return rc;
+	case WORKER_DEADLINE:
+		return -ETIMEDOUT;
+	case WORKER_CANNOT_START:
+		return -EBUSY;
+	default:
+		return -EIO;
+	}
+}
+
+/*
+ * Reads the effective user of the process of @proc_dir. Its status never blocks, unlike
+ * its other files, and the owner of the directory is root for a process that chose so
+ * (PR_SET_DUMPABLE). Return: CHILD_NO_USER: it is gone.
+ */
+static uint32_t user_of(int proc_dir)
+{
+	struct look look = {
+		.where = LOOK_BELOW, .what = LOOK_PROC_TEXT, .name = "status"};
+	uint32_t uid = CHILD_NO_USER;
+	const char *line;
+
+	if (ask(proc_dir, 0, &look, 1) || look.rc)
+		return uid;
+	/* "Uid:\t<real>\t<effective>..."; a newline in the process's name is escaped. */
+	line = strstr(look.text, "\nUid:");
+	if (line && sscanf(line, "\nUid: %*u %" SCNu32, &uid) != 1)
+		uid = CHILD_NO_USER;
+	look_deinit(&look);
+	return uid;
+}
+
+static void on_late(int base_fd, uint32_t uid, const struct look *look)
+{
+	opener.stats.nr_late++;
+	if (uid == CHILD_NO_USER && look->where == LOOK_BELOW)
+		uid = user_of(base_fd);
+	worker_charge_stuck(opener.worker, uid);
+	ban(base_fd, look);
+	log_debug("%s of a target of user %u did not answer in %u ms, skipping",
+		  look->name ? look->name : "a file", uid, OPENER_MS);
+}
+
+int opener_look(int base_fd, uid_t uid, struct look *looks, size_t nr)
+{
+	int rc;
+
+	if (!opener.worker || !pthread_equal(opener.thread, pthread_self())) {
+		for (size_t i = 0; i < nr; i++)
+			look_here(base_fd, &looks[i]);
+		return 0;
+	}
+	if (uid == CHILD_NO_USER && looks->where == LOOK_BELOW && child_nr_undead())
+		uid = user_of(base_fd);
+	rc = is_banned(base_fd, looks) ? -EBUSY : ask(base_fd, uid, looks, nr);
+	if (rc == -EBUSY)
+		opener.stats.nr_refused++;
+	if (rc == -ETIMEDOUT)
+		on_late(base_fd, uid, looks);
+	if (rc)
+		no_results(looks, nr, rc);
+	return rc;
+}
+
+int opener_look_at(int base_fd, uid_t uid, struct look *look)
+{
+	opener_look(base_fd, uid, look, 1);
+	return look->rc;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The collector's side of the opener, a worker that looks (look.h) in its place.
+ *
+ * A look that does not end in time leaves its process behind, which may wait for ever, and
+ * the next one gets a fresh process. The target of such a look is banned: its directory in
+ * /proc (that is, its tgid and start), and the mount of a file that could not be opened.
+ * Stuck processes count against the user of their target (worker/child.h); when a user has
+ * too many, looks for that user fail at once, with -EBUSY.
+ *
+ * Without opener_begin(), and in other threads, looks are made in the calling process:
+ * for readers of profiles, and doctor.
+ */
+#ifndef LB_OPENER_OPENER_H
+#define LB_OPENER_OPENER_H
+
+#include "base/error.h"
+#include "opener/look.h"
+
+/* Longest time of one request, when its process is not waiting for a CPU. */
+#define OPENER_MS 250
+
+/* Most looks in one request: each may have a descriptor. */
+#define OPENER_MAX_LOOKS 8
+
+/** From now on, looks of this thread are made in the opener. Return: 0 or -errno. */
+int opener_begin(struct error *err);
+/** Ends that. Does not wait for stuck processes. Does nothing without a begin. */
+void opener_end(void);
+
+/**
+ * Makes the looks, in order, at @base_fd. Sets the results of each, which the caller frees
+ * with look_deinit().
+ *
+ * @uid  user whose file or process that is; (uid_t)-1: not known. Of a directory in /proc
+ *       it is read there when it matters
+ * Return: 0, or why none was made: -EBUSY (its user has too many stuck ones, or the target
+ * is banned), -ETIMEDOUT, or another negative errno; each look's rc is the same.
+ */
+int opener_look(int base_fd, uid_t uid, struct look *looks, size_t nr);
+
+/** opener_look() for one look. Return: its rc. */
+int opener_look_at(int base_fd, uid_t uid, struct look *look);
+
+struct opener_stats {
+	uint64_t nr_requests;
+	uint64_t nr_late; /* that did not end in time */
+	uint64_t nr_refused; /* because of a ban, or too many stuck ones of a user */
+	uint64_t cpu_ns;
+};
+
+void opener_stats(struct opener_stats *ret);
+
+#endif

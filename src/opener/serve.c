@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include "decode/requests.h"
+#include "opener/look.h"
+
+int opener_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
+		 size_t nr_fds, struct wire_writer *reply)
+{
+	uint32_t nr = wire_get_u32(request);
+	char name[PATH_MAX];
+
+	if (nr_fds != 1)
+		return -EINVAL;
+	for (uint32_t i = 0; i < nr; i++) {
+		struct look look;
+
+		if (!look_get(request, &look, name, sizeof(name)))
+			return -EINVAL;
+		look_here(fds[0], &look);
+		if (look.fd >= 0 && worker_reply_fd(call, look.fd)) {
+			look_deinit(&look);
+			look.rc = -EMFILE;
+		}
+		look_put_result(reply, &look);
+		look.fd = -1; /* the reply's */
+		look_deinit(&look);
+	}
+	return 0;
+}

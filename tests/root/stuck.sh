@@ -1,0 +1,49 @@
+#!/bin/sh
+# Users whose processes block whoever looks at them, even beyond SIGKILL: a recording begins, goes on,
+# and ends while they do, and names other programs. What happens first decides, not how long it takes:
+# the processes are released after two minutes only.
+# Takes 30 s.
+. "${TOP:?}/tests/root/lib.sh"
+
+held=$(build held.c -pthread) && hot=$(build hot.c) || exit 1
+chmod 755 .
+
+# holds NAME MODE NR USER PROGRAM: processes of this user are stuck from now on. Sets $holder.
+holds() {
+	"$held" "$5" 120 "$2" "$3" "$4" >"$1.held" 2>&1 &
+	holder=$!
+	wait_until 60 grep -q held "$1.held" || { tail -n 1 "$1.held"; kill $holder; return 1; }
+}
+
+# besides NAME MODE NR USER PROGRAM OPTION...: records beside them. The recording must begin and end while they
+# are stuck, know the lines of another program, and count what it could not look at.
+besides() {
+	stuck=$1
+	holds "$1" "$2" "$3" "$4" "$5" || return 1
+	shift 5
+	"$hot" 1000 >/dev/null &
+	hot_pid=$!
+	"$LB" record -v -F 999 -o "$stuck.pb.gz" "$@" >"$stuck.out" 2>"$stuck.err" &
+	recorder=$!
+	why=
+	wait_until 60 records $recorder || why="it does not begin"
+	[ "$why" ] || sleep 2
+	kill -INT $recorder
+	wait $recorder || why=${why:-$(tail -n 1 "$stuck.err")}
+	kill -0 $holder 2>/dev/null || why="it ended after they were released"
+	kill $holder $hot_pid
+	wait $holder $hot_pid 2>/dev/null
+	[ -z "$why" ] || { echo "$why"; return 1; }
+	"$LB" annotate --json "$stuck.pb.gz" >"$stuck.json" &&
+		profile_has "$stuck.json" "self_('hot.c five') > 0" "sums_close()" "note('late', d['losses']['targets_late']) > 0"
+}
+
+# A file that the program's debug info names is where nobody answers.
+gone=$PWD/hot-gone
+{ echo "#line 1 \"$PWD/held.ovl/gone.c\""; cat "$WORKLOADS/hot.c"; } >gone.c
+# shellcheck disable=SC2086 # a list of flags
+gcc $C_FLAGS -o "$gone" gone.c || exit 1
+
+check stuck-exec besides exec exec 1 65534 "$hot" -a
+check stuck-exec-many besides many exec 12 65534 "$hot" -a
+check stuck-source besides source look 1 65534 "$gone" -a

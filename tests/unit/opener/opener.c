@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "decode/requests.h"
+#include "opener/opener.h"
+#include "worker/child.h"
+
+#include "lib/freezer.h"
+
+static int begin(void **state)
+{
+	(void)state;
+	return opener_begin(NULL);
+}
+
+static int end(void **state)
+{
+	(void)state;
+	opener_end();
+	return 0;
+}
+
+static int dir_of(pid_t pid)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+/* Returns the process that looks, the only child of this one that is a worker. */
+static pid_t helper(void)
+{
+	char path[64];
+	int pid = 0;
+	FILE *children;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	children = fopen(path, "r");
+	assert_non_null(children);
+	while (fscanf(children, "%d", &pid) == 1)
+		;
+	fclose(children);
+	assert_true(pid > 0);
+	return pid;
+}
+
+static struct look stat_look(void)
+{
+	return (struct look){.where = LOOK_BELOW,
+			     .what = LOOK_PROC_TEXT,
+			     .name = "stat",
+			     .max_bytes = 4096};
+}
+
+/* The comparison: a process that sleeps, so that nothing of it changes. */
+static void looks_are_the_same_in_the_opener(void **state)
+{
+	struct look looks[] = {
+		{.what = LOOK_PROC_TEXT, .name = "maps", .max_bytes = 1 << 20},
+		{.what = LOOK_PROC_TEXT, .name = "cmdline", .max_bytes = 4096},
+		{.what = LOOK_LINK, .name = "exe"},
+		{.what = LOOK_LINK, .name = "none"},
+		{.what = LOOK_FACTS, .name = "ns/user"},
+		{.what = LOOK_HANDLE, .name = "root"},
+	};
+	pid_t pid = fork();
+	int dir;
+
+	(void)state;
+	if (!pid) {
+		pause();
+		_exit(0);
+	}
+	dir = dir_of(pid);
+	assert_int_equal(opener_look(dir, (uid_t)-1, looks, ARRAY_SIZE(looks)), 0);
+	assert_int_not_equal(helper(), pid);
+	for (size_t i = 0; i < ARRAY_SIZE(looks); i++) {
+		struct look here = looks[i];
+
+		look_here(dir, &here);
+		assert_int_equal(looks[i].rc, here.rc);
+		assert_int_equal(looks[i].len, here.len);
+		if (here.text)
+			assert_string_equal(looks[i].text, here.text);
+		assert_int_equal(looks[i].fd >= 0, here.fd >= 0);
+		assert_memory_equal(&looks[i].facts, &here.facts, sizeof(here.facts));
+		look_deinit(&looks[i]);
+		look_deinit(&here);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(dir);
+}
+
+static void files_are_opened_with_the_rights_of_their_user(void **state)
+{
+	char path[] = "/tmp/lineburn-opener-XXXXXX", text[8] = "";
+	int fd = mkstemp(path), root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct look look = {.where = LOOK_IN_ROOT,
+			    .what = LOOK_FILE,
+			    .rules = LOOK_CHECKED | LOOK_AS_OWNER,
+			    .name = path,
+			    .uid = getuid(),
+			    .gid = getgid()};
+
+	(void)state;
+	assert_int_equal(write(fd, "text", 4), 4);
+	assert_int_equal(opener_look_at(root, look.uid, &look), 0);
+	assert_int_equal(read(look.fd, text, sizeof(text)), 4);
+	assert_int_equal(look.facts.size_bytes, 4);
+	/* It is open to read only. */
+	assert_int_equal(write(look.fd, "x", 1), -1);
+	look_deinit(&look);
+	look.what = LOOK_CONTENT;
+	assert_int_equal(opener_look_at(root, look.uid, &look), 0);
+	assert_string_equal(look.text, "text");
+	look_deinit(&look);
+	look.max_bytes = 3;
+	assert_int_equal(opener_look_at(root, look.uid, &look), -EFBIG);
+	look.max_bytes = 0;
+	if (!getuid()) {
+		look.uid = look.gid = 65534;
+		assert_int_equal(opener_look_at(root, look.uid, &look), -EACCES);
+		/* Afterwards it has its own rights again. */
+		look.uid = look.gid = 0;
+		assert_int_equal(opener_look_at(root, look.uid, &look), 0);
+		look_deinit(&look);
+	}
+	look.uid = (uid_t)-1;
+	assert_int_equal(opener_look_at(root, look.uid, &look), -EPERM);
+	unlink(path);
+	close(fd);
+	close(root);
+}
+
+/* docs/security.md says so. */
+static void it_keeps_five_capabilities(void **state)
+{
+	struct look look = stat_look();
+	int dir = dir_of(getpid());
+	uint64_t kept = 0;
+	char path[64], line[256];
+	FILE *status;
+
+	(void)state;
+	assert_int_equal(opener_look_at(dir, (uid_t)-1, &look), 0);
+	look_deinit(&look);
+	close(dir);
+	if (getuid())
+		skip();
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)helper());
+	status = fopen(path, "r");
+	assert_non_null(status);
+	while (fgets(line, sizeof(line), status))
+		if (sscanf(line, "CapPrm: %" SCNx64, &kept) == 1)
+			break;
+	fclose(status);
+	assert_int_equal(kept, 0x100000800c4);
+}
+
+/*
+ * A look that hangs leaves its process behind. Its target is not looked at again, others
+ * are, until two targets of a user hang.
+ */
+static void what_hangs_is_left_behind(void **state)
+{
+	struct opener_stats stats;
+	struct look look = stat_look();
+	int dirs[4];
+
+	if (!freezer_is_there(state))
+		skip();
+	assert_int_equal(opener_begin(NULL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
+		dirs[i] = dir_of(i ? 1 : getpid());
+	assert_int_equal(opener_look_at(dirs[0], 1000, &look), 0);
+	look_deinit(&look);
+	freezer_freeze(helper());
+	assert_int_equal(opener_look_at(dirs[0], 1000, &look), -ETIMEDOUT);
+	assert_int_equal(child_nr_undead(), 1);
+	/* It is banned, whoever asks. */
+	assert_int_equal(opener_look_at(dirs[0], 1001, &look), -EBUSY);
+	freezer_thaw();
+	for (int i = 0; i < 6000 && child_nr_undead(); i++)
+		usleep(10000);
+	assert_int_equal(opener_look_at(dirs[0], 1000, &look), -EBUSY);
+	assert_int_equal(opener_look_at(dirs[1], 1000, &look), 0);
+	look_deinit(&look);
+	opener_stats(&stats);
+	assert_int_equal(stats.nr_late, 1);
+	assert_int_equal(stats.nr_refused, 2);
+	opener_end();
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
+		close(dirs[i]);
+}
+
+/* Other threads look for themselves. */
+static void without_an_opener_looks_are_made_here(void **state)
+{
+	struct opener_stats before, after;
+	struct look look = stat_look();
+	int dir = dir_of(getpid());
+
+	(void)state;
+	opener_stats(&before);
+	assert_int_equal(opener_look_at(dir, (uid_t)-1, &look), 0);
+	assert_int_equal(strtol(look.text, NULL, 10), getpid());
+	look_deinit(&look);
+	opener_stats(&after);
+	assert_int_equal(after.nr_requests, before.nr_requests);
+	close(dir);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(looks_are_the_same_in_the_opener, begin,
+						end),
+		cmocka_unit_test_setup_teardown(
+			files_are_opened_with_the_rights_of_their_user, begin, end),
+		cmocka_unit_test_setup_teardown(it_keeps_five_capabilities, begin, end),
+		cmocka_unit_test_setup_teardown(what_hangs_is_left_behind, freezer_set_up,
+						freezer_tear_down),
+		cmocka_unit_test(without_an_opener_looks_are_made_here),
+	};
+
+	if (argc > 0 && !strcmp(argv[0], WORKER_ARGV0))
+		return worker_main(operations, NR_OPERATIONS);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
