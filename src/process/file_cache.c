@@ -18,6 +18,7 @@
 
 #include "base/hash.h"
 #include "base/hashmap.h"
+#include "base/quota.h"
 #include "base/vec.h"
 #include "process/proc_dir.h"
 
@@ -43,6 +44,7 @@ struct file_cache {
 	struct hashmap by_mapping, by_identity;
 	struct roots *roots;
 	struct fd_budget *budget;
+	struct quota quota; /* of the budget, by target_file.uid */
 };
 
 /* Entry 0 stands for all files that did not fit the limit. */
@@ -76,6 +78,7 @@ void file_cache_free(struct file_cache *c)
 		free(e->file.facts);
 		free(e);
 	}
+	quota_deinit(&c->quota);
 	free(c->items);
 	free(c->free_ids);
 	hashmap_deinit(&c->by_mapping);
@@ -327,6 +330,25 @@ static struct target_file *fail(struct file_cache *c, struct cached_file *known,
 	return &e->file;
 }
 
+static bool take_place(struct file_cache *c, uid_t uid)
+{
+	c->quota.max = c->budget->max;
+	if (!quota_take(&c->quota, uid, 1)) {
+		c->budget->nr_refused++;
+		return false;
+	}
+	if (fd_budget_take(c->budget))
+		return true;
+	quota_give(&c->quota, uid, 1);
+	return false;
+}
+
+static void give_place(struct file_cache *c, uid_t uid)
+{
+	fd_budget_give(c->budget);
+	quota_give(&c->quota, uid, 1);
+}
+
 /*
  * Stores the opened file of @f in @known, or in a new entry if that has a file already.
  */
@@ -337,18 +359,18 @@ static struct target_file *keep(struct file_cache *c, struct cached_file *known,
 	_cleanup_close_ int fd = -1;
 	struct cached_file *e = known;
 
-	if (!fd_budget_take(c->budget))
+	if (!take_place(c, source->uid))
 		return fail(c, known, m, EMFILE);
 	fd = safe_reopen_any(f->fd, source->uid);
 	if (fd < 0) {
-		fd_budget_give(c->budget);
+		give_place(c, source->uid);
 		c->budget->nr_refused += fd == -EMFILE || fd == -ENFILE;
 		return fail(c, known, m, -fd);
 	}
 	if (!e || e->file.fd >= 0)
 		e = add_entry(c, known, m);
 	if (!e || hashmap_add(&c->by_identity, identity_hash(&f->identity), e->file.id)) {
-		fd_budget_give(c->budget);
+		give_place(c, source->uid);
 		return &c->items[OVER_LIMIT]->file;
 	}
 	e->file.fd = take_fd(&fd);
@@ -488,7 +510,7 @@ static void close_entry(struct file_cache *c, struct cached_file *e)
 	if (!e->file.build_id_len)
 		forget_mappings(c, e);
 	close(e->file.fd);
-	fd_budget_give(c->budget);
+	give_place(c, e->file.uid);
 	roots_put(c->roots, e->root);
 	e->root = NULL;
 	e->file.fd = -1;

@@ -758,7 +758,7 @@ static int keep_dir(struct process_table *t, struct image *img)
 	}
 	img->proc_dir = take_fd(&dir);
 	t->nr_dirs++;
-	if (use_root(t, img, &t->view) && img->was_read)
+	if (use_root(t, img, &t->view) || !img->was_read)
 		use_identity(t, img, &t->view);
 	return img->proc_dir;
 }
@@ -793,8 +793,6 @@ void image_open_files(struct process_table *t, struct image *img, uint64_t now_n
 		read_while_alive(t, img, dir);
 	if (img->unopened && open_mapped_files(t, img, dir))
 		img->unopened = false;
-	if (dir >= 0 && is_first && t->viewed == img)
-		use_identity(t, img, &t->view);
 	look_at_jit_files(t, img, dir, now_ns);
 	if (dir >= 0 || (img->is_newest && !wants_dir))
 		return;

@@ -592,6 +592,7 @@ static bool ask_for_interp(struct unwind_feeder *w, const struct process *p,
 				interp->text_bias, &place);
 	/* Discard the answer if the pid was reused during the query. */
 	if (state == LOCATE_FOUND && process_is_alive(w->processes, p)) {
+		unwind_tables_serve(w->tables, p->uid);
 		found(w, interp, &place);
 		return true;
 	}

@@ -430,6 +430,7 @@ static bool read_file(struct unwind_files *f, uint32_t id, const struct asked_pa
 		return false;
 	file->was_read = true;
 	worker_serves(f->decoder, target ? target->uid : 0);
+	unwind_tables_serve(f->tables, target ? target->uid : 0);
 	answer = rows_of_file(f->decoder, target ? target->fd : f->vdso_fd, pages, nr,
 			      &rows);
 	end_ns = clock_now_ns();

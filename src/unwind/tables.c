@@ -15,6 +15,7 @@
 
 #include "base/hash.h"
 #include "base/hashmap.h"
+#include "base/quota.h"
 #include "base/job.h"
 #include "base/search.h"
 #include "base/vec.h"
@@ -145,7 +146,8 @@ struct rules {
 	struct lb_unwind_rule *items; /* LB_UNWIND_MAX_RULES of them, mapped */
 	uint32_t nr;
 	struct hashmap index;
-	uint64_t nr_refused; /* over the maximum, or no memory */
+	struct quota quota; /* by the user for whom a rule was added first */
+	uint64_t nr_refused; /* over a maximum, or no memory */
 };
 
 #define RULES_BYTES (LB_UNWIND_MAX_RULES * sizeof(struct lb_unwind_rule))
@@ -165,14 +167,16 @@ static bool rule_eq(uint32_t item, const void *key, const void *ctx)
  * Finds or adds @rule. Return: its number; without room that of {LB_CFA_UNSUPPORTED}
  * (counted).
  */
-static uint16_t rules_add(struct rules *r, const struct lb_unwind_rule *rule)
+static uint16_t rules_add(struct rules *r, uint32_t uid,
+			  const struct lb_unwind_rule *rule)
 {
 	uint64_t hash = hash_bytes(0, rule, sizeof(*rule));
 	uint32_t known = hashmap_find(&r->index, hash, rule_eq, rule, r);
 
 	if (known != HASHMAP_NONE)
 		return (uint16_t)known;
-	if (r->nr == LB_UNWIND_MAX_RULES || hashmap_add(&r->index, hash, r->nr)) {
+	if (r->nr == LB_UNWIND_MAX_RULES || !quota_take(&r->quota, uid, 1) ||
+	    hashmap_add(&r->index, hash, r->nr)) {
 		r->nr_refused++;
 		return RULE_UNSUPPORTED;
 	}
@@ -186,11 +190,12 @@ static int rules_init(struct rules *r, int fd)
 	struct lb_unwind_rule none = {.cfa = LB_CFA_NONE};
 	struct lb_unwind_rule unsupported = {.cfa = LB_CFA_UNSUPPORTED};
 
+	r->quota.max = LB_UNWIND_MAX_RULES;
 	r->items = kmap_map(fd, RULES_BYTES);
 	if (!r->items)
 		return -errno;
-	if (rules_add(r, &none) != RULE_NONE ||
-	    rules_add(r, &unsupported) != RULE_UNSUPPORTED || r->nr != 2)
+	if (rules_add(r, 0, &none) != RULE_NONE ||
+	    rules_add(r, 0, &unsupported) != RULE_UNSUPPORTED || r->nr != 2)
 		return -ENOMEM;
 	return 0;
 }
@@ -553,6 +558,8 @@ struct unwind_tables {
 	struct row_slabs slabs;
 	struct page_runs pages;
 	struct rules rules;
+	uint32_t uid; /* user of the target that is served */
+	struct quota interp_quota; /* of layouts */
 	struct segment_runs runs;
 	bool is_object_removed; /* since the last grace period */
 	struct lb_interp interps[LB_MAX_INTERPS];
@@ -601,6 +608,8 @@ void unwind_tables_free(struct unwind_tables *t)
 	pages_deinit(&t->pages);
 	kmap_unmap(t->rules.items, RULES_BYTES);
 	hashmap_deinit(&t->rules.index);
+	quota_deinit(&t->rules.quota);
+	quota_deinit(&t->interp_quota);
 	runs_deinit(&t->runs);
 	free(t);
 }
@@ -693,7 +702,7 @@ static uint16_t *translate_rules(struct unwind_tables *t, const struct row_pages
 	uint16_t *numbers = calloc(pages->nr_rules + 1, sizeof(*numbers));
 
 	for (size_t i = 0; numbers && i < pages->nr_rules; i++)
-		numbers[i] = rules_add(&t->rules, &pages->rules[i]);
+		numbers[i] = rules_add(&t->rules, t->uid, &pages->rules[i]);
 	return numbers;
 }
 
@@ -725,6 +734,11 @@ static const struct row_page *find_page(const struct row_pages *pages, uint64_t 
 
 	return lo < pages->nr_pages && pages->pages[lo].page == page ? &pages->pages[lo]
 								     : NULL;
+}
+
+void unwind_tables_serve(struct unwind_tables *t, uint32_t uid)
+{
+	t->uid = uid;
 }
 
 int unwind_object_fill(struct unwind_tables *t, uint32_t object,
@@ -817,6 +831,9 @@ uint32_t unwind_interp_add(struct unwind_tables *t, const struct lb_interp *inte
 	if (i == LB_MAX_INTERPS)
 		return 0;
 	if (i == t->nr_interps) {
+		t->interp_quota.max = LB_MAX_INTERPS;
+		if (!quota_take(&t->interp_quota, t->uid, 1))
+			return 0;
 		if (kmap_update(t->maps.interps_fd, &i, interp))
 			return 0;
 		t->interps[t->nr_interps++] = *interp;

@@ -32,6 +32,12 @@ int unwind_tables_new(uint64_t max_row_bytes, const struct unwind_kmaps *maps,
 void unwind_tables_free(struct unwind_tables *t);
 DEFINE_CLEANUP(struct unwind_tables, unwind_tables_free);
 
+/**
+ * The next rules and layouts are for a target of @uid, as worker_serves(); at first root's.
+ * Nobody but root gets more than a quarter of either (base/quota.h).
+ */
+void unwind_tables_serve(struct unwind_tables *t, uint32_t uid);
+
 /* ---- objects: runs of pages ---- */
 
 #define UNWIND_NO_OBJECT UINT32_MAX
@@ -72,7 +78,7 @@ int unwind_process_set(struct unwind_tables *t, const struct lb_image *image,
 /** Removes the entry of an image that has exited or changed, if it has one. */
 void unwind_process_remove(struct unwind_tables *t, const struct lb_image *image,
 			   uint32_t *run);
-/** Adds a layout to the kernel's table. Return: its number + 1; 0: no room. */
+/** Adds a layout to the kernel's table. Return: its number + 1; 0: no room, or quota. */
 uint32_t unwind_interp_add(struct unwind_tables *t, const struct lb_interp *interp);
 
 /* ---- files ---- */

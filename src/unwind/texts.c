@@ -279,6 +279,7 @@ int unwind_texts_get(struct unwind_texts *t, const struct process *p,
 
 	if (!c->nr)
 		return 0;
+	unwind_tables_serve(t->tables, p->uid);
 	batch = calloc(1, sizeof(*batch));
 	rc = batch ? 0 : -ENOMEM;
 	if (batch)

@@ -309,6 +309,32 @@ static void other_kinds_have_no_file(void **state)
 	assert_string_equal(fake_content(open_live(m)->fd), "memfd");
 }
 
+/* A user may have a quarter of the descriptors. */
+static void a_user_leaves_descriptors_to_others(void **state)
+{
+	static const char *const names[] = {"/a", "/b", "/c", "/d", "/e"};
+	struct file_source source = {.proc_dir = -1, .root = root};
+	struct target_file *file;
+	struct mapping m;
+
+	(void)state;
+	budget.max = 8;
+	for (int i = 0; i < 5; i++) {
+		put(names[i], "x");
+		source.uid = i < 3 ? 1000 : 1001;
+		m = with_inode(mapping_of(names[i]));
+		file = file_cache_open(cache, &m, &source);
+		assert_int_equal(file->fd >= 0, i != 2);
+	}
+	assert_int_equal(budget.nr_refused, 1);
+	/* When files are closed there is room again. */
+	file_cache_close_unused(cache, (bool[8 * 4 + 1]){false});
+	source.uid = 1000;
+	m = with_inode(mapping_of("/c"));
+	file = file_cache_open(cache, &m, &source);
+	assert_true(file->fd >= 0);
+}
+
 static void limits_are_counted(void **state)
 {
 	struct target_file *file = NULL;
@@ -448,6 +474,7 @@ int main(void)
 		TEST(what_nobody_has_is_given_back),
 		TEST(ids_do_not_run_out),
 		TEST(other_kinds_have_no_file),
+		TEST(a_user_leaves_descriptors_to_others),
 		TEST(limits_are_counted),
 		TEST(processes_of_one_root_share_it),
 	};

@@ -690,6 +690,64 @@ static void pythons_are_kept_once(void **state)
 	assert_int_equal(unwind_interp_add(t, &python), 0);
 }
 
+/* Fills an object with @nr rules that nobody has used, the first of them @from. */
+static void use_new_rules(struct unwind_tables *t, int32_t from, size_t nr)
+{
+	struct lb_unwind_rule *rules = calloc(nr, sizeof(*rules));
+	struct lb_unwind_row row = {0, 0};
+	struct row_page page = {0, &row, 1};
+	struct row_pages pages = {.rules = rules,
+				  .nr_rules = nr,
+				  .pages = &page,
+				  .nr_pages = 1,
+				  .rows = &row,
+				  .nr_rows = 1};
+
+	for (size_t i = 0; i < nr; i++)
+		rules[i] = (struct lb_unwind_rule){.cfa = LB_CFA_SP,
+						   .cfa_off = from + (int32_t)i};
+	unwind_object_fill(t, unwind_object_add(t, 1), &pages, NULL, 0);
+	free(rules);
+}
+
+static uint64_t nr_refused(const struct unwind_tables *t)
+{
+	struct unwind_totals totals;
+
+	unwind_tables_totals(t, &totals);
+	return totals.nr_rules_refused;
+}
+
+/* Rules and layouts: a user has a quarter of the places, and root the rest. */
+static void a_user_leaves_places_to_others(void **state)
+{
+	struct unwind_tables *t = *state;
+	const size_t quarter = LB_UNWIND_MAX_RULES / 4;
+	struct lb_interp python = {.version = 0};
+
+	unwind_tables_serve(t, 1000);
+	use_new_rules(t, 0, quarter + 100);
+	assert_int_equal(nr_refused(t), 100);
+	unwind_tables_serve(t, 1001);
+	use_new_rules(t, 100000, 500);
+	/* Those of another user are shared. */
+	use_new_rules(t, 0, quarter);
+	assert_int_equal(nr_refused(t), 100);
+	unwind_tables_serve(t, 0);
+	use_new_rules(t, 200000, 2 * quarter);
+	assert_int_equal(nr_refused(t), 100);
+
+	unwind_tables_serve(t, 1000);
+	for (uint32_t i = 0; i < LB_MAX_INTERPS / 4; i++) {
+		python.version = i;
+		assert_int_equal(unwind_interp_add(t, &python), i + 1);
+	}
+	python.version = 1000;
+	assert_int_equal(unwind_interp_add(t, &python), 0);
+	unwind_tables_serve(t, 1001);
+	assert_int_equal(unwind_interp_add(t, &python), LB_MAX_INTERPS / 4 + 1);
+}
+
 /* Objects of random sizes come and go: no row belongs to two pages. */
 static void churn(void **state)
 {
@@ -821,6 +879,8 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(segments_have_a_maximum, setup, teardown),
 		cmocka_unit_test_setup_teardown(pythons_are_kept_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_user_leaves_places_to_others, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(churn, setup_two_slabs, teardown),
 	};
 
