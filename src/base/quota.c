@@ -45,7 +45,7 @@ bool quota_take(struct quota *q, uint32_t uid, uint64_t nr)
 
 	if (!user)
 		user = add(q, uid);
-	if (!user || (uid && user->nr + nr > q->max / PARTS))
+	if (!user || (uid && q->max && user->nr + nr > q->max / PARTS))
 		return false;
 	user->nr += nr;
 	return true;

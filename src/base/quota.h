@@ -2,7 +2,8 @@
 /*
  * Places of a table that users share, counted by user, so that none takes those of others:
  * nobody but root (uid 0) may have more than a quarter of them. Targets whose user is not
- * known count as one user.
+ * known count as one user. Without a maximum nothing is refused: where the caller chose the
+ * targets, they have no neighbours.
  */
 #ifndef LB_BASE_QUOTA_H
 #define LB_BASE_QUOTA_H
@@ -13,9 +14,9 @@
 
 #include "base/hashmap.h"
 
-/* Zero-initialise, but for max. */
+/* Zero-initialise. */
 struct quota {
-	uint64_t max; /* places of the table */
+	uint64_t max; /* places of the table; 0: no limit */
 	struct quota_user {
 		uint32_t uid;
 		uint64_t nr;

@@ -330,9 +330,13 @@ static struct target_file *fail(struct file_cache *c, struct cached_file *known,
 	return &e->file;
 }
 
-static bool take_place(struct file_cache *c, uid_t uid)
+void file_cache_share(struct file_cache *c)
 {
 	c->quota.max = c->budget->max;
+}
+
+static bool take_place(struct file_cache *c, uid_t uid)
+{
 	if (!quota_take(&c->quota, uid, 1)) {
 		c->budget->nr_refused++;
 		return false;

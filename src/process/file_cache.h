@@ -33,6 +33,8 @@ int file_source_find(const struct file_source *source, const struct mapping *m,
 /** @roots and @budget are borrowed. Return: NULL when out of memory. */
 struct file_cache *file_cache_new(struct roots *roots, struct fd_budget *budget);
 void file_cache_free(struct file_cache *c);
+/** From now on nobody but root gets more than a quarter of the descriptors. */
+void file_cache_share(struct file_cache *c);
 DEFINE_CLEANUP(struct file_cache, file_cache_free);
 
 /**

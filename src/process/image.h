@@ -79,6 +79,7 @@ struct process_table {
 	uint64_t nr_dropped, nr_lost_events, nr_rereads;
 	uint64_t nr_maps_dropped; /* of images that are forgotten by now */
 	uint64_t lost_seq; /* counts TASK_EVENT_LOST */
+	bool is_shared;
 	bool restricted; /* only descendants of known processes are of interest */
 	/* What was just read of this image, for its owner; NULL: nothing. */
 	const struct image *viewed;

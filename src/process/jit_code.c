@@ -57,6 +57,7 @@ void jit_store_free(struct jit_store *s)
 		return;
 	cleanup_closep(&s->fd);
 	cleanup_closep(&s->read_fd);
+	quota_deinit(&s->quota);
 	free(s->bodies);
 	free(s->free_bodies);
 	free(s);
@@ -182,6 +183,11 @@ uint64_t jit_store_ends(const struct jit_store *s, const struct jit_object *o)
 	return hash_ends(first, last, b->size_bytes);
 }
 
+void jit_store_share(struct jit_store *s)
+{
+	s->quota.max = s->max_bytes;
+}
+
 /* ---- bodies ---- */
 
 static int add_body(struct jit_store *s, const void *bytes, uint64_t size_bytes,
@@ -191,22 +197,27 @@ static int add_body(struct jit_store *s, const void *bytes, uint64_t size_bytes,
 	int err;
 
 	if (size_bytes > s->max_bytes ||
-	    room_of(size_bytes) > s->max_bytes - s->stats.nr_bytes)
+	    room_of(size_bytes) > s->max_bytes - s->stats.nr_bytes ||
+	    !quota_take(&s->quota, s->uid, room_of(size_bytes)))
 		return -ENOSPC;
 	err = take_body(s, &number);
-	if (err)
+	if (err) {
+		quota_give(&s->quota, s->uid, room_of(size_bytes));
 		return err;
+	}
 	err = lseek(s->fd, (off_t)s->end_bytes, SEEK_SET) < 0
 		      ? -errno
 		      : io_write_all(s->fd, bytes, size_bytes);
 	if (err) {
 		s->free_bodies[s->nr_free++] = number;
+		quota_give(&s->quota, s->uid, room_of(size_bytes));
 		return err;
 	}
 	s->bodies[number] = (struct kept_object){.offset = s->end_bytes,
 						 .size_bytes = size_bytes,
 						 .hash = hash_body(bytes, size_bytes),
 						 .serial = ++s->last_serial,
+						 .uid = s->uid,
 						 .nr_refs = 1};
 	s->end_bytes += room_of(size_bytes);
 	s->stats.nr_objects++;
@@ -224,6 +235,7 @@ static void put_body(struct jit_store *s, uint32_t number)
 	punch(s, b->offset, b->size_bytes);
 	s->stats.nr_objects--;
 	s->stats.nr_bytes -= room_of(b->size_bytes);
+	quota_give(&s->quota, b->uid, room_of(b->size_bytes));
 	s->free_bodies[s->nr_free++] = number;
 }
 

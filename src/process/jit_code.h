@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/quota.h"
 #include "base/cleanup.h"
 #include "base/hashmap.h"
 
@@ -19,6 +20,7 @@ struct kept_object {
 	uint64_t size_bytes, hash;
 	uint64_t serial; /* unique to these bytes, for the life of the store */
 	uint32_t nr_refs; /* 0: free */
+	uint32_t uid; /* user of the image that registered it first */
 };
 
 /* Bytes of all objects, in one memfd that is passed to decoders. */
@@ -35,6 +37,8 @@ struct jit_store {
 	size_t nr_bodies, cap_bodies;
 	uint32_t *free_bodies;
 	size_t nr_free, cap_free;
+	uint32_t uid; /* user of the image that is served: set it before a registration */
+	struct quota quota; /* of max_bytes */
 	struct jit_store_stats {
 		uint64_t nr_objects; /* held now */
 		uint64_t nr_bytes; /* same, in whole pages */
@@ -44,6 +48,9 @@ struct jit_store {
 		uint64_t nr_changes; /* of what is registered, in all images */
 	} stats;
 };
+
+/** From now on nobody but root gets more than a quarter of the bytes. */
+void jit_store_share(struct jit_store *s);
 
 #define JIT_STORE_DEFAULT_BYTES (256ull << 20)
 

@@ -485,8 +485,18 @@ int process_table_new(const struct process_table_config *config, struct strpool 
 		return error_set(err, -ENOMEM, "cannot make a memfd for JIT objects");
 	if (interp_store_new(INTERP_STORE_DEFAULT_BYTES, &t->interp_store))
 		return error_set(err, -ENOMEM, "out of memory");
+	t->is_shared = config->is_shared;
+	if (t->is_shared) {
+		file_cache_share(t->files);
+		jit_store_share(t->jit_store);
+	}
 	*ret = take_ptr(t);
 	return 0;
+}
+
+bool process_table_is_shared(const struct process_table *t)
+{
+	return t->is_shared;
 }
 
 void process_table_free(struct process_table *t)

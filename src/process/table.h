@@ -43,6 +43,11 @@ struct process_table_config {
 	const struct cgroup_mounts *cgroup_mounts;
 	/* Mount of a whole cgroup v2, if it is the only hierarchy; else NULL. Copied. */
 	const char *cgroups;
+	/*
+	 * The targets are of many users, who did not ask for it: none may take the places
+	 * of others (base/quota.h).
+	 */
+	bool is_shared;
 	size_t max_processes; /* images; 0: the default, 65536 */
 	size_t max_files; /* open descriptors; 0: the default, 8192, or what
 			   * RLIMIT_NOFILE allows */
@@ -170,6 +175,9 @@ void process_read_command(struct process_table *t, struct process *p);
  */
 int process_add_interp_code(struct process_table *t, struct process *p,
 			    const struct lb_interp_code *record, size_t size_bytes);
+
+/** Returns is_shared of its configuration. */
+bool process_table_is_shared(const struct process_table *t);
 
 /** Returns the store of all JIT objects. */
 struct jit_store *process_table_jit_store(struct process_table *t);

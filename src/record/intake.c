@@ -242,9 +242,11 @@ static int open_watches(struct intake *in, struct error *err)
 static int open_processes(struct intake *in, struct strpool *names, struct error *err)
 {
 	_cleanup_(cgroup_mounts_deinit) struct cgroup_mounts mounts = {0};
-	struct process_table_config config = {.proc_path = "/proc",
-					      .max_files = in->config->limits.files,
-					      .cgroup_mounts = &mounts};
+	struct process_table_config config = {
+		.proc_path = "/proc",
+		.max_files = in->config->limits.files,
+		.is_shared = !target_follows_processes(&in->config->target),
+		.cgroup_mounts = &mounts};
 	int rc = cgroup_mounts_read(&mounts);
 
 	if (rc)

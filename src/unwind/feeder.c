@@ -131,6 +131,8 @@ int unwind_feeder_new(uint64_t max_row_bytes, const struct unwind_kmaps *maps,
 	w->asks_left = ASKS_AT_ONCE;
 	w->asks_since_ns = clock_now_ns();
 	rc = unwind_tables_new(max_row_bytes, maps, &w->tables, err);
+	if (!rc && process_table_is_shared(processes))
+		unwind_tables_share(w->tables);
 	if (!rc)
 		rc = unwind_files_new(w->tables, processes, decoder, &w->totals,
 				      &w->files, err);
@@ -482,6 +484,7 @@ static bool update_kernel_entry(struct unwind_feeder *w, struct process *p,
 		mark_awaited(&w->segments, p, &img->interp);
 		w->nr_waiting++;
 	}
+	unwind_tables_serve(w->tables, p->uid);
 	rc = unwind_process_set(w->tables, &img->key, &img->run, w->segments.items,
 				w->segments.nr, img->interp.number, img->interp.tls_off,
 				img->interp.text_bias);

@@ -190,7 +190,6 @@ static int rules_init(struct rules *r, int fd)
 	struct lb_unwind_rule none = {.cfa = LB_CFA_NONE};
 	struct lb_unwind_rule unsupported = {.cfa = LB_CFA_UNSUPPORTED};
 
-	r->quota.max = LB_UNWIND_MAX_RULES;
 	r->items = kmap_map(fd, RULES_BYTES);
 	if (!r->items)
 		return -errno;
@@ -404,6 +403,7 @@ struct segment_run {
 	uint32_t stamp; /* its index; the segments follow */
 	uint32_t nr;
 	uint32_t nr_refs; /* 0: this entry is free */
+	uint32_t uid; /* user for whom it was made */
 	uint32_t next_free; /* of a free entry: another one, or 0 */
 };
 
@@ -420,6 +420,7 @@ struct segment_runs {
 	struct hashmap index;
 	uint64_t last_generation;
 	uint64_t nr_segments; /* held, stamps included */
+	struct quota quota; /* of these */
 };
 
 /* @fd  the kernel's array; borrowed. Return: 0 or -errno. */
@@ -439,6 +440,7 @@ static void runs_deinit(struct segment_runs *r)
 	kmap_unmap(r->segments, SEGMENTS_BYTES);
 	spans_deinit(&r->spans);
 	hashmap_deinit(&r->index);
+	quota_deinit(&r->quota);
 	free(r->items);
 }
 
@@ -465,18 +467,21 @@ static void free_entry(struct segment_runs *r, uint32_t number)
 }
 
 /* Allocates a run of @nr segments in the kernel's array. Return: 0 or -ENOSPC. */
-static int add_run(struct segment_runs *r, uint64_t hash, size_t nr, uint32_t *ret)
+static int add_run(struct segment_runs *r, uint32_t uid, uint64_t hash, size_t nr,
+		   uint32_t *ret)
 {
 	uint32_t number = r->first_free ? r->first_free : (uint32_t)r->nr, at;
 
 	if (nr >= LB_UNWIND_MAX_SEGMENTS ||
 	    vec_grow(&r->items, &r->cap, number + 1, sizeof(*r->items), 0))
 		return -ENOSPC;
-	at = spans_take(&r->spans, (uint32_t)nr + 1);
-	if (at == SPANS_NONE)
+	if (!quota_take(&r->quota, uid, nr + 1))
 		return -ENOSPC;
-	if (hashmap_add(&r->index, hash, number)) {
-		spans_rest(&r->spans, at, (uint32_t)nr + 1);
+	at = spans_take(&r->spans, (uint32_t)nr + 1);
+	if (at == SPANS_NONE || hashmap_add(&r->index, hash, number)) {
+		quota_give(&r->quota, uid, nr + 1);
+		if (at != SPANS_NONE)
+			spans_rest(&r->spans, at, (uint32_t)nr + 1);
 		return -ENOSPC;
 	}
 	if (number == r->nr)
@@ -486,6 +491,7 @@ static int add_run(struct segment_runs *r, uint64_t hash, size_t nr, uint32_t *r
 	r->items[number] = (struct segment_run){.hash = hash,
 						.generation = ++r->last_generation,
 						.stamp = at,
+						.uid = uid,
 						.nr = (uint32_t)nr};
 	r->nr_segments += nr + 1;
 	*ret = number;
@@ -513,15 +519,15 @@ static void write_run(struct segment_runs *r, const struct segment_run *run,
  * Takes a reference to the run equal to @segments; creates it if needed.
  * Return: 0 with its number in @ret, or -ENOSPC.
  */
-static int get_run(struct segment_runs *r, const struct lb_unwind_segment *segments,
-		   size_t nr, uint32_t *ret)
+static int get_run(struct segment_runs *r, uint32_t uid,
+		   const struct lb_unwind_segment *segments, size_t nr, uint32_t *ret)
 {
 	struct wanted_run wanted = {segments, nr};
 	uint64_t hash = hash_bytes(0, segments, nr * sizeof(*segments));
 
 	*ret = hashmap_find(&r->index, hash, run_eq, &wanted, r);
 	if (*ret == HASHMAP_NONE) {
-		if (add_run(r, hash, nr, ret))
+		if (add_run(r, uid, hash, nr, ret))
 			return -ENOSPC;
 		write_run(r, &r->items[*ret], segments);
 	}
@@ -541,6 +547,7 @@ static void put_run(struct segment_runs *r, uint32_t number)
 	hashmap_remove(&r->index, run->hash, number);
 	spans_rest(&r->spans, run->stamp, run->nr + 1);
 	r->nr_segments -= run->nr + 1;
+	quota_give(&r->quota, run->uid, run->nr + 1);
 	free_entry(r, number);
 }
 
@@ -736,6 +743,14 @@ static const struct row_page *find_page(const struct row_pages *pages, uint64_t 
 								     : NULL;
 }
 
+void unwind_tables_share(struct unwind_tables *t)
+{
+	t->rules.quota.max = LB_UNWIND_MAX_RULES;
+	t->interp_quota.max = LB_MAX_INTERPS;
+	/* A quarter holds the largest run of one image, and its stamp. */
+	t->runs.quota.max = LB_UNWIND_MAX_SEGMENTS + 4;
+}
+
 void unwind_tables_serve(struct unwind_tables *t, uint32_t uid)
 {
 	t->uid = uid;
@@ -786,7 +801,7 @@ int unwind_process_set(struct unwind_tables *t, const struct lb_image *image,
 		       uint32_t interp, int32_t interp_tls_off, uint64_t interp_bias)
 {
 	uint32_t next;
-	int rc = get_run(&t->runs, segments, nr, &next);
+	int rc = get_run(&t->runs, t->uid, segments, nr, &next);
 
 	if (!rc) {
 		const struct segment_run *r = &t->runs.items[next];
@@ -831,7 +846,6 @@ uint32_t unwind_interp_add(struct unwind_tables *t, const struct lb_interp *inte
 	if (i == LB_MAX_INTERPS)
 		return 0;
 	if (i == t->nr_interps) {
-		t->interp_quota.max = LB_MAX_INTERPS;
 		if (!quota_take(&t->interp_quota, t->uid, 1))
 			return 0;
 		if (kmap_update(t->maps.interps_fd, &i, interp))

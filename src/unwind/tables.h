@@ -32,9 +32,12 @@ int unwind_tables_new(uint64_t max_row_bytes, const struct unwind_kmaps *maps,
 void unwind_tables_free(struct unwind_tables *t);
 DEFINE_CLEANUP(struct unwind_tables, unwind_tables_free);
 
+/** From now on nobody but root gets more than a quarter (base/quota.h). */
+void unwind_tables_share(struct unwind_tables *t);
+
 /**
- * The next rules and layouts are for a target of @uid, as worker_serves(); at first root's.
- * Nobody but root gets more than a quarter of either (base/quota.h).
+ * The next rules, layouts and segments are for a target of @uid, as worker_serves(); at
+ * first root's.
  */
 void unwind_tables_serve(struct unwind_tables *t, uint32_t uid);
 

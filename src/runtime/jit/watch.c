@@ -173,6 +173,7 @@ static void apply(struct jit_watch *w, const struct jit_event *ev)
 	}
 	if (ev->failure == LB_JIT_NOT_ELF)
 		return; /* the probe counts these */
+	store->uid = p->uid;
 	if (jit_code_register(&p->jit_code, store, &r) || !ev->object) {
 		p->jit_code.walk_wanted = true;
 		w->look_wanted = true;
@@ -325,6 +326,7 @@ static void found(void *ctx, const struct list_object *object, enum list_state s
 		  const void *bytes)
 {
 	struct list_look *walk = ctx;
+	struct jit_store *store = process_table_jit_store(walk->w->processes);
 	struct jit_registration r = {
 		.entry_addr = object->entry_addr,
 		.symfile_addr = object->symfile_addr,
@@ -351,8 +353,8 @@ static void found(void *ctx, const struct list_object *object, enum list_state s
 	else
 		walk->seen[walk->nr_seen++] = object->entry_addr;
 	walk->has_news |= state == LIST_NEW;
-	if (jit_code_register(&walk->p->jit_code,
-			      process_table_jit_store(walk->w->processes), &r))
+	store->uid = walk->p->uid;
+	if (jit_code_register(&walk->p->jit_code, store, &r))
 		walk->no_room = true;
 }
 

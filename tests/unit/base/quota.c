@@ -36,6 +36,18 @@ static void root_gets_what_is_there(void **state)
 	quota_deinit(&q);
 }
 
+static void without_a_maximum_all_is_counted(void **state)
+{
+	struct quota q = {0};
+
+	(void)state;
+	assert_true(quota_take(&q, 1000, 1000));
+	quota_give(&q, 1000, 999);
+	q.max = 4;
+	assert_false(quota_take(&q, 1000, 1));
+	quota_deinit(&q);
+}
+
 static void many_users_are_kept_apart(void **state)
 {
 	struct quota q = {.max = 4};
@@ -57,6 +69,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_user_gets_a_quarter),
 		cmocka_unit_test(root_gets_what_is_there),
+		cmocka_unit_test(without_a_maximum_all_is_counted),
 		cmocka_unit_test(many_users_are_kept_apart),
 	};
 

@@ -319,6 +319,7 @@ static void a_user_leaves_descriptors_to_others(void **state)
 
 	(void)state;
 	budget.max = 8;
+	file_cache_share(cache);
 	for (int i = 0; i < 5; i++) {
 		put(names[i], "x");
 		source.uid = i < 3 ? 1000 : 1001;

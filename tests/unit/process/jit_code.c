@@ -454,6 +454,28 @@ static void test_compaction(void **state)
 	free(big);
 }
 
+/* 1 MiB is room for 256 small objects: a user may have 64 of them. */
+static void a_user_leaves_room_to_others(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t entry = 1;
+
+	jit_store_share(f->store);
+	f->store->uid = 1000;
+	for (int i = 0; i < 64; i++)
+		assert_int_equal(add(f, entry++, "object", 100), 0);
+	assert_int_equal(add(f, entry++, "object", 100), -ENOSPC);
+	f->store->uid = 1001;
+	assert_int_equal(add(f, entry++, "object", 100), 0);
+	/* Objects that have gone give their room back to the user who had it. */
+	f->store->uid = 0;
+	jit_code_unregister(&f->code, f->store, 1, 150);
+	jit_code_forget(&f->code, f->store, 200);
+	f->store->uid = 1000;
+	assert_int_equal(add(f, entry++, "object", 300), 0);
+	assert_int_equal(add(f, entry++, "object", 300), -ENOSPC);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -473,6 +495,8 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_forget, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_store_is_full, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_user_leaves_room_to_others, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_compaction, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_holes, setup, teardown),
 	};

@@ -725,6 +725,7 @@ static void a_user_leaves_places_to_others(void **state)
 	const size_t quarter = LB_UNWIND_MAX_RULES / 4;
 	struct lb_interp python = {.version = 0};
 
+	unwind_tables_share(t);
 	unwind_tables_serve(t, 1000);
 	use_new_rules(t, 0, quarter + 100);
 	assert_int_equal(nr_refused(t), 100);
