@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "decode/operation.h"
 #include "worker/child.h"
@@ -26,11 +27,18 @@ struct ban {
 };
 
 #define MAX_BANS CHILD_MAX_UNDEAD
+#define MAX_LATE 32
 
 /* One for the process: whatever touches a target goes through it. */
 static struct opener {
 	struct worker *worker; /* NULL: none */
 	pthread_t thread; /* that may use it */
+	/* The last late looks; time_ns 0: none. */
+	struct {
+		uint32_t uid;
+		uint64_t time_ns;
+	} late[MAX_LATE];
+	size_t next_late;
 	struct ban bans[MAX_BANS];
 	size_t nr_bans, next_ban;
 	struct opener_stats stats;
@@ -49,6 +57,7 @@ void opener_end(void)
 	for (size_t i = 0; i < opener.nr_bans; i++)
 		close(opener.bans[i].fd);
 	opener.nr_bans = opener.next_ban = 0;
+	memset(opener.late, 0, sizeof(opener.late));
 	worker_free(take_ptr(opener.worker));
 }
 
@@ -154,6 +163,33 @@ static int take_results(struct wire_reader *reply, struct look *looks, size_t nr
 	return -EBADMSG;
 }
 
+/* @uid  NULL: of all users. Return: how many looks were late in the last seconds. */
+static size_t nr_late(const uint32_t *uid)
+{
+	uint64_t now_ns = clock_now_ns();
+	size_t nr = 0;
+
+	if (!opener.stats.nr_late)
+		return 0;
+	for (size_t i = 0; i < MAX_LATE; i++)
+		nr += opener.late[i].time_ns && (!uid || opener.late[i].uid == *uid) &&
+		      now_ns - opener.late[i].time_ns < OPENER_LATE_S * CLOCK_SECOND_NS;
+	return nr;
+}
+
+static void note_late(uint32_t uid)
+{
+	opener.stats.nr_late++;
+	opener.late[opener.next_late].uid = uid;
+	opener.late[opener.next_late].time_ns = clock_now_ns();
+	opener.next_late = (opener.next_late + 1) % MAX_LATE;
+}
+
+static bool is_paused(uint32_t uid)
+{
+	return nr_late(&uid) >= (uid ? CHILD_MAX_UNDEAD_USER : CHILD_MAX_UNDEAD_ROOT);
+}
+
 static int ask(int base_fd, uint32_t uid, struct look *looks, size_t nr)
 {
 	struct wire_writer request = {.max = WORKER_MAX_REQUEST_BYTES};
@@ -168,7 +204,8 @@ static int ask(int base_fd, uint32_t uid, struct look *looks, size_t nr)
 		look_put(&request, &looks[i]);
 	if (!request.failed)
 		answer = worker_call(opener.worker, OPENER_LOOK, request.data,
-				     request.len, &base_fd, 1, NULL, NULL, OPENER_MS,
+				     request.len, &base_fd, 1, NULL, NULL,
+				     nr_late(NULL) < 2 ? OPENER_MS : OPENER_LATE_MS,
 				     &reply, &rc);
 	wire_writer_deinit(&request);
 	switch (answer) {
@@ -209,13 +246,13 @@ static uint32_t user_of(int proc_dir)
 
 static void on_late(int base_fd, uint32_t uid, const struct look *look)
 {
-	opener.stats.nr_late++;
 	if (uid == CHILD_NO_USER && look->where == LOOK_BELOW)
 		uid = user_of(base_fd);
+	note_late(uid);
 	worker_charge_stuck(opener.worker, uid);
 	ban(base_fd, look);
-	log_debug("%s of a target of user %u did not answer in %u ms, skipping",
-		  look->name ? look->name : "a file", uid, OPENER_MS);
+	log_debug("%s of a target of user %u did not answer in time, skipping",
+		  look->name ? look->name : "a file", uid);
 }
 
 int opener_look(int base_fd, uid_t uid, struct look *looks, size_t nr)
@@ -227,9 +264,11 @@ int opener_look(int base_fd, uid_t uid, struct look *looks, size_t nr)
 			look_here(base_fd, &looks[i]);
 		return 0;
 	}
-	if (uid == CHILD_NO_USER && looks->where == LOOK_BELOW && child_nr_undead())
+	if (uid == CHILD_NO_USER && looks->where == LOOK_BELOW &&
+	    (nr_late(NULL) || child_nr_undead()))
 		uid = user_of(base_fd);
-	rc = is_banned(base_fd, looks) ? -EBUSY : ask(base_fd, uid, looks, nr);
+	rc = is_banned(base_fd, looks) || is_paused(uid) ? -EBUSY
+							 : ask(base_fd, uid, looks, nr);
 	if (rc == -EBUSY)
 		opener.stats.nr_refused++;
 	if (rc == -ETIMEDOUT)

@@ -6,7 +6,8 @@
  * the next one gets a fresh process. The target of such a look is banned: its directory in
  * /proc (that is, its tgid and start), and the mount of a file that could not be opened.
  * Stuck processes count against the user of their target (worker/child.h); when a user has
- * too many, looks for that user fail at once, with -EBUSY.
+ * too many, or two late looks in OPENER_LATE_S seconds (root: eight), looks for that user
+ * fail at once, with -EBUSY.
  *
  * Without opener_begin(), and in other threads, looks are made in the calling process:
  * for readers of profiles, and doctor.
@@ -17,8 +18,14 @@
 #include "base/error.h"
 #include "opener/look.h"
 
-/* Longest time of one request, when its process is not waiting for a CPU. */
-#define OPENER_MS 250
+/*
+ * Longest time of one request, when its process is not waiting for a CPU. While two or more
+ * of the last OPENER_LATE_S seconds took longer it is shorter: an answer takes less than a
+ * millisecond unless a disk or a server is slow.
+ */
+#define OPENER_MS      250
+#define OPENER_LATE_MS 25
+#define OPENER_LATE_S  20
 
 /* Most looks in one request: each may have a descriptor. */
 #define OPENER_MAX_LOOKS 8
