@@ -139,7 +139,7 @@ struct profile_sample {
 	X(names_dropped) /* not kept */                                              \
 	X(addresses_dropped) /* not named */                                         \
 	X(rows_dropped) /* samples dropped for lack of memory */                     \
-	X(decoder_deaths) /* workers that died */                                    \
+	X(decoder_deaths) /* of workers: died, or a bad reply */                     \
 	X(decoder_deadlines) /* workers that took too long */                        \
 	X(jit_objects_lost) /* registered by a JIT, but not copied */                \
 	X(jit_objects_foreign) /* in a runtime-specific format */                    \

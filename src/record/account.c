@@ -119,8 +119,10 @@ static void fill_losses(const struct account *a, const struct window *w,
 				 strpool_nr_dropped(n->pool),
 		.addresses_dropped = n->addresses_dropped + symbols.nr_over_limit,
 		.decoder_deaths = h.namer.nr_died + h.namer.nr_bad_reply +
-				  h.feeder.nr_died + h.feeder.nr_bad_reply,
-		.decoder_deadlines = h.namer.nr_deadline + h.feeder.nr_deadline,
+				  h.feeder.nr_died + h.feeder.nr_bad_reply +
+				  h.reader.nr_died + h.reader.nr_bad_reply,
+		.decoder_deadlines = h.namer.nr_deadline + h.feeder.nr_deadline +
+				     h.reader.nr_deadline,
 		.jit_objects_lost = processes.nr_jit_lost + jit.nr_lost,
 		.jit_objects_foreign = jit.nr_foreign + processes.nr_jit_foreign,
 		.unwind_requests_dropped = ctr[LB_CTR_REQUEST_DROPPED] +

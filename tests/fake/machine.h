@@ -31,6 +31,14 @@ struct fake_image {
 	uint32_t start_ms; /* of the process */
 };
 
+/* In the order in which the recorder creates them. */
+enum fake_worker {
+	FAKE_NAMER,
+	FAKE_DECODER, /* of unwind tables */
+	FAKE_READER,
+	NR_FAKE_WORKERS
+};
+
 struct fake_machine {
 	uint64_t now_ns; /* CLOCK_MONOTONIC */
 
@@ -52,7 +60,7 @@ struct fake_machine {
 	struct lb_counters slot;
 	struct sampler_totals totals;
 	/* Statistics of the parts that do nothing here. */
-	struct worker_stats naming_worker;
+	struct worker_stats worker[NR_FAKE_WORKERS];
 	size_t nr_workers;
 	struct jit_watch_totals jit;
 	struct unwind_totals unwind;

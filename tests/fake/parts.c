@@ -22,7 +22,7 @@ uint64_t private_rss_bytes(void)
 
 struct worker {
 	struct worker_stats stats;
-	bool names; /* decoder for names; false: for unwind tables */
+	enum fake_worker number;
 };
 
 int worker_new(const struct worker_config *config, struct worker **ret, struct error *err)
@@ -30,7 +30,7 @@ int worker_new(const struct worker_config *config, struct worker **ret, struct e
 	(void)config;
 	(void)err;
 	*ret = calloc(1, sizeof(**ret));
-	(*ret)->names = !fake.nr_workers++; /* the recorder creates it first */
+	(*ret)->number = (enum fake_worker)fake.nr_workers++;
 	return 0;
 }
 
@@ -146,10 +146,9 @@ int opener_look_at(int base_fd, uid_t uid, struct look *look)
 void worker_stats(const struct worker *w, struct worker_stats *ret)
 {
 	*ret = w->stats;
-	if (!w->names)
-		return;
-	ret->nr_died += fake.naming_worker.nr_died;
-	ret->nr_bad_reply += fake.naming_worker.nr_bad_reply;
+	ret->nr_died += fake.worker[w->number].nr_died;
+	ret->nr_bad_reply += fake.worker[w->number].nr_bad_reply;
+	ret->nr_deadline += fake.worker[w->number].nr_deadline;
 }
 
 /* ---- target/target.h: the whole machine ---- */

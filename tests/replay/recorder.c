@@ -442,6 +442,10 @@ static const struct loss {
 	{                                                             \
 		offsetof(struct profile_losses, name), 0, &fake.total \
 	}
+#define BY_WORKER(number)                                              \
+	BY_TOTAL(decoder_deaths, worker[number].nr_died),              \
+		BY_TOTAL(decoder_deaths, worker[number].nr_bad_reply), \
+		BY_TOTAL(decoder_deadlines, worker[number].nr_deadline)
 	BY_COUNTER(lost_counts_full, LB_CTR_LOST_COUNTS_FULL),
 	BY_COUNTER(lost_internal, LB_CTR_LOST_INTERNAL),
 	BY_COUNTER(lost_drain, LB_CTR_COUNTED), /* counted samples that no row has */
@@ -456,8 +460,9 @@ static const struct loss {
 	BY_TOTAL(processes_dropped, totals.targets_dropped),
 	BY_TOTAL(processes_dropped, totals.cgroups_too_deep),
 	BY_TOTAL(processes_dropped, targets_refused),
-	BY_TOTAL(decoder_deaths, naming_worker.nr_died),
-	BY_TOTAL(decoder_deaths, naming_worker.nr_bad_reply),
+	BY_WORKER(FAKE_NAMER),
+	BY_WORKER(FAKE_DECODER),
+	BY_WORKER(FAKE_READER),
 	BY_TOTAL(jit_objects_lost, jit.nr_lost),
 	BY_TOTAL(jit_objects_foreign, jit.nr_foreign),
 	BY_TOTAL(unwind_requests_dropped, unwind.nr_requests_dropped),

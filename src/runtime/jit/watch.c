@@ -510,6 +510,9 @@ static void walk_lists(struct jit_watch *w, struct process *p)
 			c->walks.is_banned = true;
 			c->nr_lost++; /* the real number is unknown */
 			w->totals.nr_banned++;
+			log_debug("the JIT list of process %u (%s) cannot be read in "
+				  "time, skipping",
+				  p->tgid, p->comm);
 			break;
 		}
 	}
