@@ -1208,6 +1208,24 @@ static bool leaf_is_kernel(const struct work *w, const struct profile_sample *s)
 	return w->codes[w->places[leaf].code].kind == CODE_KERNEL;
 }
 
+static void count_stack(struct attribution *a, uint32_t status, struct weight weight)
+{
+	if (stack_status_is_incomplete(status))
+		weight_add(&a->incomplete_stacks, weight);
+	else if (status == LB_STACK_GUESSED)
+		weight_add(&a->guessed_stacks, weight);
+	else if (status == LB_STACK_DERIVED)
+		weight_add(&a->derived_stacks, weight);
+}
+
+struct weight attribution_unproven_stacks(const struct attribution *a)
+{
+	struct weight sum = a->guessed_stacks;
+
+	weight_add(&sum, a->derived_stacks);
+	return sum;
+}
+
 static int charge_sample(struct work *w, struct attribution *a, uint32_t index,
 			 struct weight weight)
 {
@@ -1220,10 +1238,7 @@ static int charge_sample(struct work *w, struct attribution *a, uint32_t index,
 		      (double)(weight.samples ? weight.samples : 1);
 	if (leaf_is_kernel(w, s))
 		weight_add(&a->kernel, weight);
-	if (stack_status_is_incomplete(s->status))
-		weight_add(&a->incomplete_stacks, weight);
-	if (s->status == LB_STACK_GUESSED)
-		weight_add(&a->guessed_stacks, weight);
+	count_stack(a, s->status, weight);
 	if (charge_function(w, &f, &stack))
 		return -ENOMEM;
 	f.charge.with_last = stack.with_last;

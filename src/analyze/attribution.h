@@ -141,7 +141,11 @@ struct attribution {
 	struct weight not_mine;
 	struct weight kernel; /* leaf in the kernel; overlaps the three above */
 	struct weight incomplete_stacks; /* same */
-	struct weight guessed_stacks; /* same; LB_STACK_GUESSED */
+	/*
+	 * Same; all callers are known, but some were found without an unwind table:
+	 * LB_STACK_GUESSED, LB_STACK_DERIVED. The three are disjoint.
+	 */
+	struct weight guessed_stacks, derived_stacks;
 	/*
 	 * Charged to a line that calls JIT code with names but no lines: part of
 	 * with_line.
@@ -182,6 +186,8 @@ static inline bool line_counts(uint8_t use, bool is_innermost, bool with_last)
 int attribution_new(const struct profile *p, const struct attribution_options *options,
 		    struct attribution **ret);
 void attribution_free(struct attribution *a);
+/** Sums the stacks with callers that were found without an unwind table. */
+struct weight attribution_unproven_stacks(const struct attribution *a);
 DEFINE_CLEANUP(struct attribution, attribution_free);
 
 /** Computes Wilson's score interval, 95 %, of a share of @n samples; 0..1 when n is 0. */

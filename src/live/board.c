@@ -74,6 +74,7 @@ static void set_figures(struct board *b, const struct board_work *w)
 	b->samples = a->all.samples;
 	b->cpus = a_second(b, a->all.cpu_ns);
 	b->without_line = share(w, &without);
+	b->unproven = ratio(attribution_unproven_stacks(a).samples, a->all.samples);
 	b->incomplete = ratio(a->incomplete_stacks.samples, a->all.samples);
 	b->missed = ratio(l->missed, l->due);
 	b->lost = ratio(lost, l->sampled);

@@ -69,7 +69,8 @@ struct board {
 	uint64_t samples; /* of the place */
 	double cpus, all_cpus; /* CPU seconds a second: of the place, of all targets */
 	double without_line; /* share of the place's CPU time without a source line */
-	double incomplete; /* share of the place's stacks that lack callers */
+	/* shares of the place's stacks: that lack callers; whose callers may be wrong */
+	double incomplete, unproven;
 	double missed,
 		lost; /* share of the ticks due; of the samples taken: all targets */
 	double own_cpus; /* lineburn's own CPU seconds a second */

@@ -63,6 +63,8 @@ void table_caution(const struct board *b, FILE *out)
 	text_cell(out, b->note, 0);
 	caution(out, &is_next, b->without_line, "of the CPU time without a source line");
 	caution(out, &is_next, b->incomplete, "of the stacks without all callers");
+	caution(out, &is_next, b->unproven,
+		"of the stacks with callers found without unwind tables");
 	caution(out, &is_next, b->lost, "of the samples lost");
 	caution(out, &is_next, b->missed, "of the ticks missed");
 	if (b->nr_left_out)

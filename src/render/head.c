@@ -220,16 +220,19 @@ static void describe_missed(char *buf, size_t size, const struct attribution *a,
 			    const struct profile_losses *l)
 {
 	bool is_clock = counts_samples(a);
+	uint64_t over = l->due > l->ran ? l->due - l->ran : 0;
 	const char *one = is_clock ? "tick" : "event";
 	const char *many = is_clock ? "ticks" : "events";
 
-	if (!l->due || l->missed)
+	/* Files of before "ran" do not tell the error of their ticks. */
+	if (!l->due || l->missed || (is_clock && !l->due_error))
 		return;
-	if (l->due_error)
-		snprintf(buf, size, ", fewer than %s missed",
-			 figure_count(l->due_error + 1, one, many).text);
-	else
+	if (!l->due_error)
 		snprintf(buf, size, ", no %s missed", one);
+	/* In truth as many as the error more may have been due, and a part of a tick. */
+	else
+		snprintf(buf, size, ", fewer than %s missed",
+			 figure_count(over + l->due_error + 1, one, many).text);
 }
 
 /* "94.1 % have a source line, ...; 0 samples lost, fewer than 3 ticks missed" */
@@ -460,10 +463,22 @@ void render_samples(const struct listing *l)
 
 /* Printed after the unit: "CPU". */
 static const char *const self_texts[] = {
-	[CHARGE_LINE] = "on the line itself and in called code that has no source lines",
+	[CHARGE_LINE] = "on the line itself and in called code without source lines",
 	[CHARGE_MINE] = "on the line itself and in the libraries that it calls",
 	[CHARGE_LEAF] = "of the line's own instructions, nothing that it calls",
 };
+
+/* Describes the code that is charged to its caller even if it has lines. */
+static const char *silent_code(const struct attribution_options *o)
+{
+	if (o->charge != CHARGE_LINE || (o->kernel && o->runtime))
+		return "";
+	if (o->runtime)
+		return " (the kernel counts as such)";
+	return o->kernel ? " (the C and C++ runtime and interpreters count as such)"
+			 : " (the kernel, the C and C++ runtime and interpreters count "
+			   "as such)";
+}
 
 /* Returns half the widest 95 % interval: the largest margin of any share. */
 static double widest_margin(const struct attribution *a)
@@ -485,26 +500,35 @@ const char *legend_no_code_sign(const struct render_options *opts)
 	return opts->utf8 ? "\u00b7" : ".";
 }
 
-/* Describes why totals are too low: incomplete stacks lack callers. */
+#define LIMITS_BYTES 300
+
+/* Describes why totals may be wrong: callers are missing, or may be others. */
 static void describe_limits(char *buf, size_t size, const struct attribution *a)
 {
-	struct figure share = figure_percent(share_of(a, &a->incomplete_stacks));
+	struct weight weight = attribution_unproven_stacks(a);
+	struct figure incomplete = figure_percent(share_of(a, &a->incomplete_stacks));
+	struct figure unproven = figure_percent(share_of(a, &weight));
 
-	if (*share.text)
-		snprintf(
-			buf, size,
-			"; %s %% of it has an incomplete stack, so totals of callers may "
-			"be that much too low",
-			share.text);
-	else
-		buf[0] = '\0';
+	buf[0] = '\0';
+	if (*incomplete.text)
+		text_append(buf, size,
+			    "; %s %% of it has an incomplete stack, so totals of callers "
+			    "may be that much too low",
+			    incomplete.text);
+	if (*unproven.text)
+		text_append(buf, size,
+			    "; %s%s %%%s has callers that were found without unwind "
+			    "tables: where they are wrong, totals are too high or too "
+			    "low",
+			    *incomplete.text ? "a further " : "", unproven.text,
+			    *incomplete.text ? "" : " of it");
 }
 
 void legend_of_lines(const struct listing *l, bool no_code)
 {
 	const struct attribution *a = l->in->attribution;
 	double margin = widest_margin(a);
-	char certainty[64] = "", limits[128];
+	char certainty[64] = "", limits[LIMITS_BYTES];
 
 	/* With few samples the head has explained it in more detail. */
 	if (counts_samples(a) && a->all.samples >= RENDER_FEW_SAMPLES && margin > 0)
@@ -513,8 +537,9 @@ void legend_of_lines(const struct listing *l, bool no_code)
 	describe_limits(limits, sizeof(limits), a);
 	fputc('\n', l->out);
 	paint_begin(l, PAINT_DIM);
-	listing_sentence(l, 0, 7, "self:  %s %s%s", counted_name(a),
-			 self_texts[a->options.charge], certainty);
+	listing_sentence(l, 0, 7, "self:  %s %s%s%s", counted_name(a),
+			 self_texts[a->options.charge], silent_code(&a->options),
+			 certainty);
 	listing_sentence(l, 0, 7, "total: %s while the line is anywhere on the stack%s",
 			 counted_name(a), limits);
 	if (no_code)
@@ -529,7 +554,7 @@ void legend_of_lines(const struct listing *l, bool no_code)
 void legend_of_functions(const struct listing *l)
 {
 	const struct attribution *a = l->in->attribution;
-	char limits[128];
+	char limits[LIMITS_BYTES];
 
 	describe_limits(limits, sizeof(limits), a);
 	fputc('\n', l->out);

@@ -51,6 +51,7 @@ static void set_samples(struct json_builder *b, json_t *root,
 	json_set(b, samples, "missed", json_count(in->profile->extra.losses.missed));
 	json_set_weight(b, samples, "incomplete_stacks", &a->incomplete_stacks);
 	json_set_weight(b, samples, "guessed_stacks", &a->guessed_stacks);
+	json_set_weight(b, samples, "derived_stacks", &a->derived_stacks);
 	json_set_weight(b, samples, "jit_without_lines", &a->jit_without_lines);
 	json_set_weight(b, samples, "jit_unknown", &a->jit_unknown);
 	json_set_weight(b, samples, "kernel", &a->kernel);

@@ -127,8 +127,9 @@ static const struct loss_text losses[] = {
 	LOSS(rows_dropped, "sample", "samples",
 	     "lost: there was no memory to keep them. Record for a shorter time"),
 	LOSS(decoder_deaths, "crash", "crashes",
-	     "of the decoder: the files it was reading have no names. Run again with -v "
-	     "and report the file"),
+	     "of a process that decodes files or reads the memory of programs: what it "
+	     "was reading has no names. Run again with -vv and report the file or "
+	     "program"),
 	LOSS(jit_objects_lost, "piece", "pieces",
 	     "of generated code registered, but not caught: too many at once, too large, "
 	     "or over the memory limit. Those functions have no names"),
@@ -178,8 +179,9 @@ static const struct loss_text losses[] = {
 	     "a process was not looked at, because too many of its user did not "
 	     "answer: it has no names"),
 	LOSS(decoder_deadlines, "time-out", "time-outs",
-	     "of the decoder: the files it was reading have no names. Run again with -v "
-	     "and report the file"),
+	     "of a process that decodes files or reads the memory of programs: what it "
+	     "was reading has no names. Run again with -vv and report the file or "
+	     "program"),
 };
 
 /*
@@ -260,12 +262,20 @@ const char *render_limit(const struct render_input *in, enum render_limit limit,
 			return NULL;
 		return "The clock cannot sample kernel code that runs with interrupts "
 		       "off: its samples are counted in the function that enables them "
-		       "again, maybe that of the next program on the CPU.";
+		       "again or in the next program on the CPU, or are missing if the "
+		       "CPU becomes idle. Threads that wake each other all the time may "
+		       "have half of their samples.";
 	case NR_RENDER_LIMITS:
 		break;
 	}
 	return NULL;
 }
+
+/*
+ * Not "self is right": self is of the innermost function that has a line, and may be
+ * one of the callers.
+ */
+#define INNERMOST_RIGHT "the innermost function is right"
 
 /* By enum lb_stack_status; NULL: the stack is complete. */
 static const char *const incomplete_texts[] = {
@@ -275,12 +285,11 @@ static const char *const incomplete_texts[] = {
 		"the user stack was longer than the frames that were walked: totals of "
 		"its "
 		"outermost callers are too low. Record with a higher --max-frames",
-	[LB_STACK_BAD_FP] = "code without an unwind table, whose frame pointer led "
-			    "nowhere: totals of "
-			    "callers are too low, self is right. Build it with "
-			    "-fasynchronous-unwind-tables or -fno-omit-frame-pointer; "
-			    "let its JIT keep "
-			    "frame pointers",
+	[LB_STACK_BAD_FP] =
+		"code without an unwind table, whose frame pointer led nowhere: its "
+		"callers are missing, " INNERMOST_RIGHT ". Build it with "
+		"-fasynchronous-unwind-tables or -fno-omit-frame-pointer; let its JIT "
+		"keep frame pointers",
 	[LB_STACK_FAULT] =
 		"the stack could not be read: a page was swapped out, or the program was "
 		"just ending and had given up its memory. Totals of callers are too low",
@@ -307,21 +316,21 @@ static const char *const incomplete_texts[] = {
 	[LB_STACK_BAD_CFA] = "the stack is damaged, was switched by hand, or its unwind "
 			     "table is wrong: "
 			     "totals of callers are too low",
-	[LB_STACK_32_BIT] = "the stacks of 32-bit code are not walked, so no callers are "
-			    "known: totals of callers are too low, self is right. Build "
-			    "the program for 64 bits to see them",
+	[LB_STACK_32_BIT] = "the stacks of 32-bit code are not walked: " INNERMOST_RIGHT
+			    ", its callers are missing. Build the program for 64 bits to "
+			    "see them",
 	[LB_STACK_GUESSED] =
 		"callers were found by frame pointers, because some code has no unwind "
-		"table: they may be wrong or missing, self is right. Build that code "
-		"with -fasynchronous-unwind-tables; JIT code seldom has a table",
+		"table: they may be wrong or missing, " INNERMOST_RIGHT
+		". Build that code with -fasynchronous-unwind-tables; JIT code seldom "
+		"has a table",
 	[LB_STACK_REPLACED] =
-		"code took the addresses of other code (dlclose, then dlopen) "
-		"before its unwind table was known: its callers are left "
-		"out, so totals of callers are too low, self is right",
+		"code took the addresses of other code (dlclose, then dlopen) before its "
+		"unwind table was known: its callers are left out, " INNERMOST_RIGHT,
 	[LB_STACK_DERIVED] =
 		"callers were found from the machine code of functions without an unwind "
 		"table, as LLVM compiles for Numba: they are right if that code keeps "
-		"its stack as compilers do, self is right",
+		"its stack as compilers do; " INNERMOST_RIGHT " in any case",
 };
 _Static_assert(ARRAY_SIZE(incomplete_texts) == LB_NR_STACK_STATUS, "one row per status");
 
@@ -330,7 +339,7 @@ static const char *incomplete_text(const struct profile_extra *extra, size_t sta
 {
 	if (is_of_arm64(extra) && status == LB_STACK_GUESSED)
 		return "callers were found by frame pointers: they may be wrong or "
-		       "missing, the innermost function is right. Build the program with "
+		       "missing, " INNERMOST_RIGHT ". Build the program with "
 		       "-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer";
 	if (is_of_arm64(extra) && status == LB_STACK_BAD_FP)
 		return "a frame pointer led nowhere: totals of callers are too low. "

@@ -556,6 +556,27 @@ static void misses_blame_the_innermost_user_frame(void **state)
 	attribution_free(a);
 }
 
+/* Guessed and derived callers are no part of whole stacks, nor of incomplete ones. */
+static void each_stack_is_in_one_sum(void **state)
+{
+	struct attribution *a;
+
+	(void)state;
+	for (uint32_t status = 0; status < LB_NR_STACK_STATUS; status++)
+		add_stack(p, status,
+			  status == LB_STACK_GUESSED   ? 100
+			  : status == LB_STACK_DERIVED ? 1000
+						       : 1,
+			  in_app(1, "f@/a.c:1"));
+	a = ATTRIBUTE();
+	assert_int_equal(a->guessed_stacks.samples, 100);
+	assert_int_equal(a->derived_stacks.samples, 1000);
+	assert_int_equal(attribution_unproven_stacks(a).samples, 1100);
+	/* All but these two, complete ones, and those of kernel threads. */
+	assert_int_equal(a->incomplete_stacks.samples, LB_NR_STACK_STATUS - 4);
+	attribution_free(a);
+}
+
 /* Code of a JIT with names, but no lines, charges its caller. */
 static void named_code_of_a_jit_charges_the_calling_line(void **state)
 {
@@ -1109,6 +1130,7 @@ int main(void)
 		TEST(charge_leaf_is_strict),
 		TEST(an_inlined_frame_without_line_is_a_callee),
 		TEST(misses_blame_the_innermost_user_frame),
+		TEST(each_stack_is_in_one_sum),
 		TEST(named_code_of_a_jit_charges_the_calling_line),
 		TEST(undescribed_code_is_a_function_of_its_own),
 		TEST(the_c_runtime_is_charged_last),

@@ -205,8 +205,8 @@ static void scene_init(struct scene *s)
 	p->extra.wall_ns = 11ull * 1000000000;
 	p->extra.nr_cpus = 2;
 	p->extra.target = "";
-	p->extra.losses =
-		(struct profile_losses){.due = 999, .sampled = 999, .counted = 999};
+	p->extra.losses = (struct profile_losses){
+		.due = 999, .ran = 998, .due_error = 4, .sampled = 998, .counted = 998};
 }
 
 struct variant {

@@ -519,6 +519,8 @@ static inline void build_losses(struct render_case *c)
 	c->attribution = (struct attribution)DITHER_ATTRIBUTION;
 	c->processes = PROCESSES(dither_processes);
 	c->attribution.incomplete_stacks = (struct weight)W(33);
+	c->attribution.guessed_stacks = (struct weight)W(14);
+	c->attribution.derived_stacks = (struct weight)W(16);
 	c->profile.extra = (struct profile_extra)DITHER_EXTRA;
 	for (; n < sizeof(struct profile_losses) / sizeof(*member); n++)
 		member[n] = n + 1;
@@ -544,6 +546,7 @@ static inline void build_arm64(struct render_case *c)
 {
 	build_losses(c);
 	c->profile.extra.losses = (struct profile_losses){.due = 5012, .sampled = 5012};
+	c->attribution.incomplete_stacks = (struct weight)W(0);
 	c->profile.extra.arch = "aarch64";
 }
 
