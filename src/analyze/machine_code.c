@@ -691,8 +691,8 @@ static void place_hits(const struct profile *p, struct machine_piece *piece)
 		uint64_t address = p->locations[hit->location].address;
 		bool is_leaf = !weight_is_zero(&hit->self);
 		struct placed_instruction *in = find_instruction(piece, address);
-		/* A return address is that of the instruction after the call. */
-		struct placed_instruction *call = find_instruction(piece, address - 1);
+		struct placed_instruction *call =
+			find_instruction(piece, frame_lookup(address, FRAME_RETURN));
 
 		if (in && is_leaf) {
 			weight_add(&in->self, hit->self);

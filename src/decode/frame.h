@@ -56,8 +56,14 @@ const char *miss_remedy(enum miss miss);
 /* How to look up an address. */
 enum frame_kind {
 	FRAME_LEAF, /* the interrupted instruction */
-	FRAME_RETURN, /* a return address: 1 is subtracted, in symbolizer.c only */
+	FRAME_RETURN, /* a return address: of the instruction after the call */
 };
+
+/** Returns the address to look up. Only this function subtracts 1 in user space. */
+static inline uint64_t frame_lookup(uint64_t address, enum frame_kind kind)
+{
+	return kind == FRAME_RETURN ? address - 1 : address;
+}
 
 /* One source frame; several at one address when code was inlined. */
 struct frame {

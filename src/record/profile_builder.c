@@ -274,8 +274,8 @@ static void heat(const struct profile *p, const struct profile_sample *s,
 		if (l->miss != MISS_NONE || l->mapping == PROFILE_NONE ||
 		    code_kind_of(p->mappings[l->mapping].filename) == CODE_KERNEL)
 			continue;
-		/* Callers have return addresses. */
-		code = find(codes, nr, l->mapping, l->address - (i > 0));
+		code = find(codes, nr, l->mapping,
+			    frame_lookup(l->address, i ? FRAME_RETURN : FRAME_LEAF));
 		if (code)
 			code->count += (uint64_t)profile_value(p, s, p->count_value);
 		return;
@@ -666,13 +666,14 @@ static bool drop_stale_callers(const struct row *row, const struct row_stack *st
 	for (size_t i = 0; i < stack->nr_user; i++) {
 		uint64_t ip = stack->ips[i];
 		bool is_native = !(ip & LB_FRAME_TAG);
-		bool is_return = i || stack->user_leaf_is_return;
+		enum frame_kind kind = i || stack->user_leaf_is_return ? FRAME_RETURN
+								       : FRAME_LEAF;
 
 		if (is_stale && is_native)
 			continue;
 		ids[kept++] = ids[stack->nr_kern + i];
 		if (is_native)
-			is_stale = table_was_stale(p, ip - is_return, row);
+			is_stale = table_was_stale(p, frame_lookup(ip, kind), row);
 	}
 	*nr = kept;
 	return is_stale;

@@ -3,9 +3,8 @@
  * Maps an address of a process to a source that can name it. elf.c, jit.c, interp.c and
  * kernel.c write the sources' answers into the entries.
  *
- * Only want() subtracts 1 from return addresses, so entries hold the address to look
- * up. resolved.address is again the address of the instruction after the call, as pprof
- * and disassemblers expect.
+ * Entries hold the address to look up (frame_lookup()). resolved.address is again the
+ * address of the instruction after the call, as pprof and disassemblers expect.
  */
 #include "symbolize/symbolizer.h"
 
@@ -268,17 +267,11 @@ static uint32_t want_interp(struct symbolizer *s, const struct process *proc,
 	return want(s, source, &entry);
 }
 
-/* A return address is that of the instruction after the call. */
-static uint64_t lookup_ip(uint64_t ip, enum frame_kind kind)
-{
-	return kind == FRAME_RETURN ? ip - 1 : ip;
-}
-
 uint32_t symbolizer_want(struct symbolizer *s, const struct process *proc, uint64_t ip,
 			 enum frame_kind kind, uint64_t first_ns, uint64_t last_ns)
 {
 	struct entry entry = {
-		.lookup = lookup_ip(ip, kind),
+		.lookup = frame_lookup(ip, kind),
 		.is_return = kind == FRAME_RETURN,
 		.resolved.process = proc,
 	};
@@ -323,7 +316,7 @@ uint32_t symbolizer_want_kernel(struct symbolizer *s, uint64_t ip, enum frame_ki
 	const struct kernel_code *code = s->config.kernel_code;
 	const struct kernel_function *function;
 	struct entry entry = {
-		.lookup = lookup_ip(ip, kind),
+		.lookup = frame_lookup(ip, kind),
 		.is_return = kind == FRAME_RETURN,
 	};
 
@@ -365,8 +358,8 @@ uint32_t symbolizer_want_ahead(struct symbolizer *s, const struct process *proc,
 	if (ip & LB_FRAME_TAG)
 		is_final = is_known_frame(proc, ip);
 	else
-		is_final = maps_find(&proc->maps, lookup_ip(ip, kind), first_ns, last_ns,
-				     &m) == MAPS_FOUND &&
+		is_final = maps_find(&proc->maps, frame_lookup(ip, kind), first_ns,
+				     last_ns, &m) == MAPS_FOUND &&
 			   m->kind == MAPPING_FILE && m->file && m->file->fd >= 0;
 	return is_final ? symbolizer_want(s, proc, ip, kind, first_ns, last_ns)
 			: TABLE_OVER_LIMIT;
@@ -379,7 +372,7 @@ uint32_t symbolizer_want_kernel_ahead(struct symbolizer *s, uint64_t ip,
 	const struct kernel_code *code = s->config.kernel_code;
 	const struct kernel_function *function;
 
-	if (code && kernel_code_find(code, lookup_ip(ip, kind), first_ns, last_ns,
+	if (code && kernel_code_find(code, frame_lookup(ip, kind), first_ns, last_ns,
 				     &function) != KERNEL_CODE_NONE)
 		return TABLE_OVER_LIMIT;
 	return symbolizer_want_kernel(s, ip, kind, first_ns, last_ns);
