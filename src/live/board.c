@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/call_tree.h"
 #include "analyze/filter.h"
 #include "analyze/groups.h"
 #include "analyze/hot_lines.h"
@@ -284,7 +285,8 @@ static int list_functions(const struct board_work *w)
 
 	if (entries_init(&entries, a->nr_functions))
 		return -ENOMEM;
-	for (size_t i = 0; i < a->nr_functions; i++)
+	for (size_t i = 0; i < a->nr_functions; i++) {
+		w->board->has_kernel |= !strcmp(a->functions[i].object, CALL_TREE_KERNEL);
 		entries.items[entries.nr++] = (struct row_source){
 			.self = a->functions[i].self,
 			.total = a->functions[i].total,
@@ -292,6 +294,7 @@ static int list_functions(const struct board_work *w)
 			.number = a->functions[i].start_line,
 			.item = &a->functions[i],
 		};
+	}
 	return make_rows(w, &entries);
 }
 

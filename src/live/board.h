@@ -74,7 +74,8 @@ struct board {
 	double missed,
 		lost; /* share of the ticks due; of the samples taken: all targets */
 	double own_cpus; /* lineburn's own CPU seconds a second */
-	uint32_t nr_cpus, freq_hz;
+	bool has_kernel; /* BOARD_FUNCTIONS: some are of the kernel */
+	uint32_t nr_cpus, freq_hz; /* freq_hz: 0: not a clock */
 	char note[1024]; /* why there is nothing to show, or what is missing; "" */
 };
 

@@ -67,9 +67,17 @@ void table_caution(const struct board *b, FILE *out)
 		"of the stacks with callers found without unwind tables");
 	caution(out, &is_next, b->lost, "of the samples lost");
 	caution(out, &is_next, b->missed, "of the ticks missed");
-	if (b->nr_left_out)
+	if (b->nr_left_out) {
 		fprintf(out, "%s%zu more rows: find them by text", is_next ? "; " : "",
 			b->nr_left_out);
+		is_next = true;
+	}
+	/* Only a clock has a rate; render_clock_limit says more. */
+	if (b->freq_hz && b->has_kernel)
+		fprintf(out,
+			"%skernel code with interrupts off counts where they are on "
+			"again, or not at all",
+			is_next ? "; " : "");
 }
 
 void table_titles(const struct board *b, size_t width, FILE *out)

@@ -429,6 +429,20 @@ static void print_functions(const struct listing *l, const struct diff_unit *uni
 
 /* ---- below the tables ---- */
 
+/* Are functions of the kernel listed, whose samples a clock took? */
+static bool shows_kernel(const struct listing *l)
+{
+	const struct profile_diff *d = l->in->diff;
+	bool is_clock = false, is_kernel = false;
+
+	for (int s = 0; s < NR_DIFF_SIDES; s++)
+		for (uint32_t i = 0; i < d->comparison.sides[s].nr_recordings; i++)
+			is_clock |= d->recordings[s][i].freq_hz != 0;
+	for (size_t i = 0; i < nr_shown(l, d->nr_significant_functions); i++)
+		is_kernel |= render_is_kernel(d->functions[i].object);
+	return is_clock && is_kernel;
+}
+
 void diff_print_rest(const struct listing *l)
 {
 	const struct profile_diff *d = l->in->diff;
@@ -461,6 +475,8 @@ void diff_print_rest(const struct listing *l)
 		"functions are corrected for %s.",
 		100 * (1 - DIFF_WHOLE_ALPHA),
 		figure_count(d->nr_compared, "comparison", "comparisons").text);
+	if (shows_kernel(l))
+		listing_sentence(l, 0, 0, "%s", render_clock_limit);
 	paint_end(l, PAINT_DIM);
 }
 

@@ -245,6 +245,13 @@ bool render_is_kernel(const char *object)
 	return !strcmp(object, CALL_TREE_KERNEL);
 }
 
+const char render_clock_limit[] =
+	"The clock cannot sample kernel code that runs with interrupts "
+	"off: its samples are counted in the function that enables them "
+	"again or in the next program on the CPU, or are missing if the "
+	"CPU becomes idle. Threads that wake each other all the time may "
+	"have half of their samples.";
+
 const char *render_limit(const struct render_input *in, enum render_limit limit,
 			 bool shows_kernel)
 {
@@ -260,11 +267,7 @@ const char *render_limit(const struct render_input *in, enum render_limit limit,
 		/* The clocks of other tools may be non-maskable interrupts. */
 		if (!shows_kernel || !extra->present || !counts_samples(in->attribution))
 			return NULL;
-		return "The clock cannot sample kernel code that runs with interrupts "
-		       "off: its samples are counted in the function that enables them "
-		       "again or in the next program on the CPU, or are missing if the "
-		       "CPU becomes idle. Threads that wake each other all the time may "
-		       "have half of their samples.";
+		return render_clock_limit;
 	case NR_RENDER_LIMITS:
 		break;
 	}

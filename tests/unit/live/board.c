@@ -282,6 +282,26 @@ static void test_losses(void **state)
 		   "itself 0.2 % of a CPU");
 }
 
+/* A clock does not sample code of the kernel that runs with interrupts off. */
+static void test_functions_of_the_kernel(void **state)
+{
+	const struct board_place place = {.view = BOARD_FUNCTIONS};
+	uint32_t kernel = add_mapping(p, PROFILE_KERNEL);
+	uint32_t unlock = add_location(p, kernel, 1, MISS_KERNEL, "unlock");
+
+	(void)state;
+	add_stack(p, LB_STACK_NO_USER, 3, unlock);
+	make(place, BOARD_BY_SELF, NULL);
+	check_text(table_caution,
+		   "100.0 % of the CPU time without a source line; kernel code with "
+		   "interrupts off counts where they are on again, or not at all");
+	make((struct board_place){.view = BOARD_PROCESSES}, BOARD_BY_SELF, NULL);
+	check_text(table_caution, "100.0 % of the CPU time without a source line");
+	p->extra.freq_hz = 0;
+	make(place, BOARD_BY_SELF, NULL);
+	check_text(table_caution, "100.0 % of the CPU time without a source line");
+}
+
 static void test_many_rows(void **state)
 {
 	uint32_t app = add_mapping(p, "/home/me/app");
@@ -347,6 +367,7 @@ int main(void)
 		TEST(test_nothing),
 		TEST(test_nothing_here),
 		TEST(test_losses),
+		TEST(test_functions_of_the_kernel),
 		TEST(test_many_rows),
 		TEST(test_widths),
 	};

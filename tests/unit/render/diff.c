@@ -113,6 +113,12 @@ static struct diff_function functions[] = {
 	 .total = CHANGE(4.1, 3.1, 0, 0)},
 };
 
+static struct diff_function kernel_function = {.name = "_raw_spin_unlock_irqrestore",
+					       .file = "",
+					       .object = "[kernel]",
+					       .self = CHANGE(0.1, 0.2, 0.05, 0.16),
+					       .total = CHANGE(0.1, 0.2, 0, 0)};
+
 static const struct profile_diff typical = {
 	.per = DIFF_PER_RUN,
 	.has_cpu = true,
@@ -167,7 +173,7 @@ static struct profile_diff diff_of(const char *name)
 	static struct diff_function share_functions[ARRAY_SIZE(functions)];
 	static struct diff_line hostile_line;
 	static struct diff_function hostile_function;
-	static struct diff_recording hostile_recording;
+	static struct diff_recording hostile_recording, event;
 	struct profile_diff d = typical;
 
 	if (!strcmp(name, "noise")) {
@@ -185,6 +191,12 @@ static struct profile_diff diff_of(const char *name)
 		d.visible_growth = 0;
 		d.is_filtered = d.skips_compile = true;
 		d.mixed_path = "/srv/images/dither.py";
+	} else if (!strncmp(name, "kernel", 6)) {
+		d.functions = &kernel_function;
+		d.nr_functions = d.nr_significant_functions = 1;
+		event.name = "events.pb.gz";
+		if (!strcmp(name, "kernel-events"))
+			d.recordings[DIFF_BEFORE] = d.recordings[DIFF_AFTER] = &event;
 	} else if (!strcmp(name, "shares")) {
 		for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 			share_lines[i] = lines[i];
@@ -286,6 +298,22 @@ static void test_golden(void **state)
 		 : !strcmp(g->format, "text") ? "txt"
 					      : g->format);
 	golden_compare(name, text);
+}
+
+/* Only a clock misses what the kernel does with interrupts off. */
+static void the_kernel_is_explained(void **state)
+{
+	const struct golden clock = {"kernel", "text", "", {0}, false},
+			    event = {"kernel-events", "text", "", {0}, false},
+			    none = {"typical", "text", "", {0}, false};
+	_cleanup_free_ char *of_clock = render(&clock), *of_event = render(&event);
+	_cleanup_free_ char *of_none = render(&none);
+
+	(void)state;
+	assert_non_null(strstr(of_clock, render_clock_limit));
+	assert_non_null(strstr(of_event, "_raw_spin_unlock_irqrestore ([kernel])"));
+	assert_null(strstr(of_event, render_clock_limit));
+	assert_null(strstr(of_none, render_clock_limit));
 }
 
 /* The width is kept by every row that can be cut: all but the numbers. */
@@ -498,7 +526,8 @@ static void the_page_has_a_limit(void **state)
 
 int main(void)
 {
-	struct CMUnitTest tests[ARRAY_SIZE(goldens) + 7] = {
+	struct CMUnitTest tests[ARRAY_SIZE(goldens) + 8] = {
+		cmocka_unit_test(the_kernel_is_explained),
 		cmocka_unit_test(width_is_kept),
 		cmocka_unit_test(failing_output),
 		cmocka_unit_test(github_takes_ten),
@@ -509,7 +538,7 @@ int main(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(goldens); i++)
-		tests[i + 7] = (struct CMUnitTest){.name = "golden",
+		tests[i + 8] = (struct CMUnitTest){.name = "golden",
 						   .test_func = test_golden,
 						   .initial_state = (void *)&goldens[i]};
 	return cmocka_run_group_tests(tests, NULL, NULL);
