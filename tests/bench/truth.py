@@ -39,7 +39,8 @@ ENDS = re.compile(r"_start|_*clone3?|start_thread|runtime\.(goexit|mstart|rt0_go
 UNKNOWN = (("[unknown]", "", 0), "[unknown]")
 # How the kernel is entered; and functions past which the kernel's own unwinder does not get.
 ENTRIES = re.compile(r"entry_SYSCALL_64.*|asm_.*|ret_from_fork.*|error_return|common_interrupt_return|.*__x86_.*thunk.*")
-WHOLE = ("complete", "derived", "no-user")
+# Statuses that promise all callers, and no others.
+PROMISES_ALL = ("complete", "derived", "no-user")
 BPF = "[kernel.kallsyms]/bpf"
 # lineburn's own programs, which the kernel runs when a task begins, executes a program or ends. (A sample
 # of the one that takes samples cannot be.)
@@ -62,7 +63,7 @@ def fits(frame, wanted):
 
 def is_chain(own, chain, status):
     """Whether the own frames are this chain, as far as the status promises it."""
-    if status in WHOLE:
+    if status in PROMISES_ALL:
         return len(own) == len(chain) and all(map(fits, own, chain))
     if status == "guessed":
         if own and not (chain and fits(own[0], chain[0])):
@@ -170,7 +171,7 @@ def judge(program, sample):
     if sample.own:
         return "right" if first_own else "no line" if sample.own[0][1] else "function", ""
     at = os.path.basename(sample.user[0][1]) if sample.user else ""
-    if sample.status not in WHOLE and re.fullmatch(program.loop, at) and not named:
+    if sample.status not in PROMISES_ALL and re.fullmatch(program.loop, at) and not named:
         return "no line", ""
     return "start", ""
 
@@ -220,7 +221,7 @@ def altered(program, sample):
         yield changed(own[0], ((function, os.path.join(os.path.dirname(file), base), number), mapping))
     if len(own) > 1:
         yield changed(own[1], *[sample.frames[own[1]]] * 2)
-        if sample.status in WHOLE:  # otherwise a missing caller is no error
+        if sample.status in PROMISES_ALL:  # otherwise a missing caller is no error
             yield changed(own[1])
 
 
@@ -288,16 +289,17 @@ def percent(part, whole):
 
 
 def cell(rows):
-    """right of those judged; complete, guessed, cut of all"""
+    """right of those judged; complete (or without a user stack), derived, guessed, cut of all"""
     kinds, statuses = collections.Counter(), collections.Counter()
     for row in rows:
         kinds.update(row["kinds"])
         statuses.update(row["statuses"])
     count = sum(statuses.values())
     right = kinds["right"] + kinds["function"] + kinds["wrong caller"] + kinds["guessed caller"]
-    whole, guessed = sum(statuses[status] for status in WHOLE), statuses["guessed"]
-    return (f"{percent(right, right + kinds['no line'] + kinds['wrong line'])}; {percent(whole, count)}, "
-            f"{percent(guessed, count)}, {percent(count - whole - guessed, count)}")
+    parts = [statuses["complete"] + statuses["no-user"], statuses["derived"], statuses["guessed"]]
+    parts.append(count - sum(parts))
+    return (f"{percent(right, right + kinds['no line'] + kinds['wrong line'])}; "
+            + ", ".join(percent(part, count) for part in parts))
 
 
 def table(results):

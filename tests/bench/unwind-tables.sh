@@ -47,6 +47,6 @@ print(f"- rows: {4 * rows / 1e6:.2f} MB; all kernel memory {cost['map_bytes'] / 
       f" the collector {cost['collector_peak_rss_bytes'] / 1e6:.0f} MB")
 print(f"- the collector and its workers: {100 * cost['collector_cpu_ns'] / d['duration_ns']:.2f} % of one CPU over"
       f" {d['duration_ns'] / 1e9:.0f} s, naming included")
-print(f"- {samples['count']} samples of {len(d['processes'])} processes,"
-      f" {100 * (1 - samples['incomplete_stacks'] / samples['count']):.2f} % of the stacks whole")
+shares = ", ".join(f"{100 * d['stacks'][of] / samples['count']:.2f} % {of}" for of in ("complete", "guessed", "derived", "no-user"))
+print(f"- {samples['count']} samples of {len(d['processes'])} processes; stacks: {shares}")
 END

@@ -105,12 +105,13 @@ narrow() {
 	fi
 }
 
-# whole NAME: at least 20 stacks of NAME.json are complete, and half of those that were sampled when the
+# whole NAME [OR]: at least 20 stacks of NAME.json are complete, and half of those that were sampled when the
 # tables of their code existed, which is late where lineburn gets no CPU time. The others are in code
 # whose tables cannot describe it (stacks.py); of the rest at most one in 200 is incomplete. No sample is
-# lost.
+# lost. OR: statuses that count like complete, because much of the program's code has no tables:
+# "guessed", or "guessed derived"
 whole() {
-	profile_has "$1.json" "note('complete', d['stacks']['complete'] + d['stacks']['guessed'] + d['stacks']['derived']) >= max(20, 0.5 * note('of', s['count'] - d['stacks']['no-mapping'] - d['stacks']['no-table']))" \
+	profile_has "$1.json" "walked('complete', *'${2-}'.split()) >= max(20, 0.5 * note('of', s['count'] - d['stacks']['no-mapping'] - d['stacks']['no-table']))" \
 		"note('ended early', {k for k, n in d['stacks'].items() if n}) <= {'complete', 'no-mapping', 'no-table', 'no-user', 'unsupported', 'fault', 'bad-fp', 'bad-cfa', 'guessed', 'derived', 'replaced'}" \
 		"s['lost'] == 0" || return 1
 	# If there are more, few_end_early() leaves out those in such code.
@@ -118,18 +119,18 @@ whole() {
 		>/dev/null 2>&1 || stacks_have "$1" "few_end_early()"
 }
 
-# late_whole NAME: as whole, for a recording whose programs have their tables: at most 2 % and five
+# late_whole NAME [OR]: as whole, for a recording whose programs have their tables: at most 2 % and five
 # samples are in code that has none yet
 late_whole() {
-	whole "$1" && profile_has "$1.json" \
+	whole "$@" && profile_has "$1.json" \
 		"note('without tables', d['stacks']['no-mapping'] + d['stacks']['no-table']) <= 0.02 * s['count'] + 5"
 }
 
-# promptly_whole NAME [SAMPLES]: at most 0.5 % of the samples of NAME.json, plus SAMPLES (default 100, a
-# tenth of a second), are from before the tables existed; for make stats
+# promptly_whole NAME [OR [SAMPLES]]: as whole, and at most 0.5 % of the samples of NAME.json, plus SAMPLES
+# (default 100, a tenth of a second), are from before the tables existed; for make stats
 promptly_whole() {
-	whole "$1" && profile_has "$1.json" "s['count'] >= 100" "sums_close()" \
-		"note('making tables', d['stacks']['no-mapping'] + d['stacks']['no-table']) <= 0.005 * s['count'] + ${2:-100}"
+	whole "$1" "${2-}" && profile_has "$1.json" "s['count'] >= 100" "sums_close()" \
+		"note('making tables', d['stacks']['no-mapping'] + d['stacks']['no-table']) <= 0.005 * s['count'] + ${3:-100}"
 }
 
 # stacks_have NAME EXPRESSION...: see stacks.py; for a member, only the stacks of its process
@@ -286,7 +287,7 @@ have_samples() {
 	done
 }
 
-# steady MEMBER: starts the member again, as MEMBER-steady, records it later, and checks promptly_whole
+# steady MEMBER [OR]: starts the member again, as MEMBER-steady, records it later, and checks promptly_whole
 steady() {
 	steady=$1-steady
 	sed "s/ '$1' / '$steady' /; s/ >$1\.said / >$steady.said /" "$1.member" >"$steady.member"
@@ -299,7 +300,7 @@ steady() {
 	kill "$(cat "$steady.pid")"
 	note_crash "$steady" $steady_status
 	[ $steady_status -eq 0 ] || { tail -n 1 "$steady.err"; return 2; }
-	"$LB" annotate --json "$steady.pb.gz" >"$steady.json" && promptly_whole "$steady"
+	"$LB" annotate --json "$steady.pb.gz" >"$steady.json" && promptly_whole "$steady" "${2-}"
 }
 
 # build WORKLOAD.c [FLAGS]: builds the program once and prints its path

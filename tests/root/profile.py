@@ -123,6 +123,11 @@ def jit_functions():
     return note("jit functions", [f["name"] for f in d["functions"] if f["object"] == "[jit]"])
 
 
+def walked(*statuses):
+    """Samples whose stacks have one of these statuses."""
+    return note(f"{' or '.join(statuses)}", sum(d["stacks"][status] for status in statuses))
+
+
 def near(value, expected, tolerance):
     return abs(value - expected) <= tolerance
 

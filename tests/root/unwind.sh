@@ -29,7 +29,7 @@ check unwind-ways-sums closes ways
 # whole_and NAME MEMBER [SAMPLES]: checks "whole"; under make stats also "promptly_whole"
 whole_and() {
 	check "unwind-$1" whole "$2"
-	narrow "unwind-$1-promptly" promptly_whole "$2" ${3:+"$3"}
+	narrow "unwind-$1-promptly" promptly_whole "$2" "" ${3:+"$3"}
 }
 # line NAME MEMBER MARKER PERCENT: the line has more than half of the time; under make stats, PERCENT of it
 line() {
