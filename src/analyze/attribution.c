@@ -601,8 +601,8 @@ static int compare_misses(const void *a, const void *b)
 {
 	const struct attribution_miss *x = a, *y = b;
 
-	if (x->samples != y->samples)
-		return x->samples > y->samples ? -1 : 1;
+	if (x->weight.samples != y->weight.samples)
+		return x->weight.samples > y->weight.samples ? -1 : 1;
 	return x->miss < y->miss ? -1 : x->miss > y->miss;
 }
 
@@ -632,7 +632,7 @@ static int misses_build(struct work *w, struct attribution *a)
 				return -ENOMEM;
 		}
 		row = &a->misses[row_of[item->a]];
-		row->samples += item->self.samples;
+		weight_add(&row->weight, item->self);
 		if (row->nr_objects < MAX_OBJECTS && *tally_string(item->b))
 			row->objects[row->nr_objects++] = tally_string(item->b);
 	}

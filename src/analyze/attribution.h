@@ -120,7 +120,7 @@ struct attribution_function {
 
 struct attribution_miss {
 	enum miss miss;
-	uint64_t samples; /* not charged to a line for this reason */
+	struct weight weight; /* not charged to a line for this reason */
 	const char **objects; /* basenames of mappings, most samples first; at most 5 */
 	size_t nr_objects;
 };

@@ -86,7 +86,7 @@ static void set_misses(struct json_builder *b, json_t *root, const struct attrib
 		for (size_t j = 0; j < m->nr_objects; j++)
 			json_add(b, objects, json_text(m->objects[j]));
 		json_set(b, miss, "reason", json_text(miss_name(m->miss)));
-		json_set(b, miss, "samples", json_count(m->samples));
+		json_set_weight(b, miss, "samples", &m->weight);
 		json_set(b, miss, "objects", objects);
 		json_set(b, miss, "text", json_text(miss_text(m->miss)));
 		json_set(b, miss, "remedy", json_text(miss_remedy(m->miss)));

@@ -50,14 +50,13 @@ static void append_objects(char *buf, size_t size, const struct attribution_miss
 static void print_miss(struct section *section, const struct attribution *a,
 		       const struct attribution_miss *m)
 {
-	double share = a->all.samples ? (double)m->samples / (double)a->all.samples : 0;
 	const char *remedy = miss_remedy(m->miss);
 	char objects[1400];
 
 	append_objects(objects, sizeof(objects), m);
-	SAY(section, "  %5s %%  %s%s.%s%s%s", figure_percent(share).text,
-	    miss_text(m->miss), objects, *remedy ? " Remedy: " : "", remedy,
-	    *remedy ? "." : "");
+	SAY(section, "  %5s %%  %s%s.%s%s%s",
+	    figure_percent(share_of(a, &m->weight)).text, miss_text(m->miss), objects,
+	    *remedy ? " Remedy: " : "", remedy, *remedy ? "." : "");
 }
 
 static void print_share(struct section *section, const struct attribution *a,

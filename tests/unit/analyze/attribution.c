@@ -57,9 +57,9 @@ static void assert_sums_close(const struct attribution *a)
 			    a->functions[i].total.samples);
 	}
 	for (size_t i = 0; i < a->nr_misses; i++) {
-		misses += a->misses[i].samples;
+		misses += a->misses[i].weight.samples;
 		if (a->misses[i].miss == MISS_NO_STACK)
-			no_stack += a->misses[i].samples;
+			no_stack += a->misses[i].weight.samples;
 	}
 	assert_int_equal(lines, a->with_line.samples);
 	assert_int_equal(files, a->with_line.samples);
@@ -147,7 +147,7 @@ static void assert_miss(const struct attribution *a, enum miss miss, uint64_t sa
 	for (size_t i = 0; i < a->nr_misses; i++) {
 		if (a->misses[i].miss != miss)
 			continue;
-		assert_int_equal(a->misses[i].samples, samples);
+		assert_int_equal(a->misses[i].weight.samples, samples);
 		if (!object) {
 			assert_int_equal(a->misses[i].nr_objects, 0);
 			return;

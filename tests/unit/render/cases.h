@@ -217,9 +217,9 @@ static struct attribution_function dither_functions[] = {
 static const char *blas_objects[] = {"libopenblas.so.0", "libm.so.6"};
 static const char *no_objects[] = {"[unknown]"};
 static struct attribution_miss dither_misses[] = {
-	{MISS_KERNEL, 250, NULL, 0},
-	{MISS_NO_DEBUG_INFO, 36, blas_objects, ARRAY_SIZE(blas_objects)},
-	{MISS_NO_MAPPING, 10, no_objects, ARRAY_SIZE(no_objects)},
+	{MISS_KERNEL, W(250), NULL, 0},
+	{MISS_NO_DEBUG_INFO, W(36), blas_objects, ARRAY_SIZE(blas_objects)},
+	{MISS_NO_MAPPING, W(10), no_objects, ARRAY_SIZE(no_objects)},
 };
 
 /* Texts by enum owner_text: the name of the container first. */
@@ -342,7 +342,7 @@ static struct attribution_function stripped_functions[] = {
 };
 static const char *gzip_objects[] = {"gzip"};
 static struct attribution_miss stripped_misses[] = {
-	{MISS_NO_DEBUG_INFO, 3901, gzip_objects, 1},
+	{MISS_NO_DEBUG_INFO, W(3901), gzip_objects, 1},
 };
 
 /* ---- hostile names ---- */
@@ -404,7 +404,7 @@ static struct attribution_function hostile_functions[] = {
 };
 static const char *hostile_objects[] = {EVIL_NAME, "ok.so"};
 static struct attribution_miss hostile_misses[] = {
-	{MISS_JIT_UNKNOWN, 5, hostile_objects, 2},
+	{MISS_JIT_UNKNOWN, {5, 7 * TICK_NS}, hostile_objects, 2}, /* long periods */
 };
 static struct group hostile_processes[] = {
 	{.is_told = true,
