@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The head of every listing, three lines at most:
+ * The head of every listing, three rows at most:
  *
  * lineburn: 5012 samples at 999 Hz: CPU 5.02 s of 5.10 s wall on 2 CPUs; the rest is waiting
  *           command: ./dither --fast in.png; file: lineburn.pb.gz
  *           import 31.2 %, Numba compilation 40.1 %, the program itself 28.7 %
  *
- * A filter takes the place of the second line, a caution that of the third; what they
- * displace is among the last lines of the listing:
+ * A filter takes the place of the second row, a caution that of the third. What they
+ * displace, and what is too long for a row, is among the last lines of the listing:
  *
  * Samples:
  *   94.1 % have a source line, 4.9 % a function only, 1.0 % neither; 5.0 % in the kernel
@@ -24,6 +24,7 @@
 #include "render/figure.h"
 #include "render/groups.h"
 #include "render/listing.h"
+#include "render/text.h"
 
 #define TITLE        "lineburn: "
 #define TITLE_COLUMN (sizeof(TITLE) - 1)
@@ -31,19 +32,41 @@
 /* suggest --skip-compile if the program itself has a smaller share */
 #define WORTH_SKIPPING 0.8
 
-/* Prints one sentence below the first line; at the end of the listing. */
-#define SAY(l, ...)    listing_sentence(l, TITLE_COLUMN, TITLE_COLUMN, __VA_ARGS__)
+/* Prints one sentence at the end of the listing. */
 #define FOOT(l, ...)   listing_sentence(l, 2, 4, __VA_ARGS__)
 #define SENTENCE_BYTES 2600
+#define COMMAND_BYTES  2048
+#define FULL_WIDTH     80 /* sentences wrap on a narrower terminal */
 
-static void say_if(const struct listing *l, unsigned int first, unsigned int next,
-		   const char *sentence)
+/*
+ * Sentences of the head, each short enough for a row, and of the foot; "": there is none.
+ */
+struct sentences {
+	char title[SENTENCE_BYTES], filters[SENTENCE_BYTES], origin[SENTENCE_BYTES];
+	char phases[SENTENCE_BYTES], caution[SENTENCE_BYTES];
+	bool caution_first; /* the head has the caution, the foot the phases */
+	/* Only in the foot: what the sentences above are too short for. */
+	char time[SENTENCE_BYTES], all_filters[SENTENCE_BYTES], file[SENTENCE_BYTES];
+	char hint[SENTENCE_BYTES], doubt[SENTENCE_BYTES];
+};
+
+/* Returns how many columns a sentence of the head may have. */
+static size_t head_room(const struct listing *l, size_t indent)
 {
-	if (*sentence)
-		listing_sentence(l, first, next, "%s", sentence);
+	unsigned int width = l->opts->width;
+
+	if (!width)
+		return SIZE_MAX;
+	return (width > FULL_WIDTH ? width : FULL_WIDTH) - indent;
 }
-#define SAY_IF(l, sentence)  say_if(l, TITLE_COLUMN, TITLE_COLUMN, sentence)
-#define FOOT_IF(l, sentence) say_if(l, 2, 4, sentence)
+
+/* Appends @part if it fits the row. Only for ASCII. Return: whether it fits. */
+static bool append_fitting(char *sentence, const char *part, size_t room)
+{
+	if (strlen(sentence) + strlen(part) > room)
+		return false;
+	return text_append(sentence, SENTENCE_BYTES, "%s", part);
+}
 
 static struct weight phases_sum(const struct phases *phases)
 {
@@ -68,46 +91,51 @@ static bool is_left_out(const struct render_input *in)
 	return in->phases && in->phases->left_out && phases_are_split(in->phases);
 }
 
-/*
- * "CPU 5.02 s of 5.10 s wall on 2 CPUs; the rest is waiting": describes what the
- * profile cannot show.
- */
-static void describe_time(char *buf, size_t size, const struct render_input *in,
-			  const struct summary *s)
+/* "CPU 5.02 s of 5.10 s wall", " on 2 CPUs", "; the rest is waiting" */
+struct time_words {
+	char cpu[128], cpus[96];
+	const char *rest; /* what the profile cannot show */
+};
+
+static struct time_words time_words_of(const struct render_input *in,
+				       const struct summary *s)
 {
 	const struct profile_extra *extra = &in->profile->extra;
 	uint64_t cpu_ns = in->attribution->all.cpu_ns;
 	struct figure cpu = figure_time(cpu_ns), wall = figure_time(s->wall_ns);
-	char cpus[48] = "";
+	struct figure cpus = figure_count(extra->nr_cpus, "CPU", "CPUs");
+	struct time_words w = {.rest = ""};
 
 	if (!cpu_ns) {
-		snprintf(buf, size, "their CPU time is not known");
-		return;
+		snprintf(w.cpu, sizeof(w.cpu), "their CPU time is not known");
+		return w;
 	}
 	if (is_left_out(in) || in->filtered) {
-		snprintf(buf, size, "CPU %s of %s", cpu.text,
+		snprintf(w.cpu, sizeof(w.cpu), "CPU %s of %s", cpu.text,
 			 figure_time(in->filtered ? in->filtered->all.cpu_ns
 						  : phases_sum(in->phases).cpu_ns)
 				 .text);
-		return;
+		return w;
 	}
+	w.rest = "; waiting is not sampled";
 	if (!s->wall_ns) {
-		snprintf(buf, size, "CPU %s; waiting is not sampled", cpu.text);
-		return;
+		snprintf(w.cpu, sizeof(w.cpu), "CPU %s", cpu.text);
+		return w;
 	}
+	if (extra->nr_cpus && extra->target && !strcmp(extra->target, "-a")) {
+		snprintf(w.cpu, sizeof(w.cpu), "CPU %s of %s", cpu.text,
+			 figure_time(s->wall_ns * extra->nr_cpus).text);
+		snprintf(w.cpus, sizeof(w.cpus), " (%s for %s)", cpus.text, wall.text);
+		w.rest = "; the rest is idle";
+		return w;
+	}
+	snprintf(w.cpu, sizeof(w.cpu), "CPU %s %s %s wall", cpu.text,
+		 cpu_ns < s->wall_ns ? "of" : "in", wall.text);
 	if (extra->nr_cpus)
-		snprintf(cpus, sizeof(cpus), " on %s",
-			 figure_count(extra->nr_cpus, "CPU", "CPUs").text);
-	if (extra->nr_cpus && extra->target && !strcmp(extra->target, "-a"))
-		snprintf(buf, size, "CPU %s of %s (%s for %s); the rest is idle",
-			 cpu.text, figure_time(s->wall_ns * extra->nr_cpus).text,
-			 cpus + strlen(" on "), wall.text);
-	else if (cpu_ns < s->wall_ns)
-		snprintf(buf, size, "CPU %s of %s wall%s; the rest is waiting", cpu.text,
-			 wall.text, cpus);
-	else
-		snprintf(buf, size, "CPU %s in %s wall%s; waiting is not sampled",
-			 cpu.text, wall.text, cpus);
+		snprintf(w.cpus, sizeof(w.cpus), " on %s", cpus.text);
+	if (cpu_ns < s->wall_ns)
+		w.rest = "; the rest is waiting";
+	return w;
 }
 
 /* ---- the filters ---- */
@@ -156,10 +184,10 @@ static void say_matches(char *words, const struct filtered *n, bool exclude,
 	}
 }
 
-static void describe_filters(char *buf, const struct listing *l)
+static void describe_filters(struct sentences *to, const struct listing *l)
 {
 	const struct filtered *n = l->in->filtered;
-	char words[FILTERS_BYTES] = "";
+	char words[FILTERS_BYTES] = "", part[96];
 	struct figure share;
 
 	if (!n)
@@ -173,17 +201,21 @@ static void describe_filters(char *buf, const struct listing *l)
 	if (n->time)
 		text_append(words, FILTERS_BYTES, "%stime %.100s s", *words ? ", " : "",
 			    n->time);
-	text_append(buf, SENTENCE_BYTES, "%s: %s %% of %s", words,
-		    *share.text ? share.text : "0.0",
-		    counts_samples(l->in->attribution)
-			    ? figure_count(n->all.samples, "sample", "samples").text
-			    : "the profile");
+	snprintf(part, sizeof(part), ": %s %% of %s", *share.text ? share.text : "0.0",
+		 counts_samples(l->in->attribution)
+			 ? figure_count(n->all.samples, "sample", "samples").text
+			 : "the profile");
+	snprintf(to->all_filters, SENTENCE_BYTES, "%s%s", words, part);
+	if (!text_cut(words, sizeof(words), head_room(l, TITLE_COLUMN) - strlen(part)))
+		*to->all_filters = '\0';
+	snprintf(to->filters, SENTENCE_BYTES, "%s%s", words, part);
 }
 
-static void print_first_line(const struct listing *l, const struct summary *s)
+/* "5012 samples at 999 Hz", "1003 page-faults" */
+static void describe_amount(char *buf, size_t size, const struct attribution *a,
+			    const struct summary *s)
 {
-	const struct attribution *a = l->in->attribution;
-	char rate[48] = "", time[192];
+	char rate[48] = "";
 
 	if (s->lowest_hz > 0)
 		snprintf(rate, sizeof(rate), " at %.3g to %.0f Hz", s->lowest_hz,
@@ -191,25 +223,39 @@ static void print_first_line(const struct listing *l, const struct summary *s)
 	else if (s->freq_hz > 0)
 		snprintf(rate, sizeof(rate), " at %.*f Hz", s->freq_hz < 10 ? 1 : 0,
 			 s->freq_hz);
-	describe_time(time, sizeof(time), l->in, s);
-
-	paint_begin(l, PAINT_BOLD);
 	if (counts_time(a) && a->all.cpu_ns)
-		listing_sentence(l, 0, TITLE_COLUMN, TITLE "samples not known: %s", time);
+		text_append(buf, size, "samples not known");
 	else if (counts_time(a))
-		listing_sentence(l, 0, TITLE_COLUMN, TITLE "samples not known: %s of %s",
-				 figure_time(a->all.samples).text, a->counted.type);
-	else if (!counts_samples(a) && !strcmp(a->counted.unit, "count"))
-		listing_sentence(l, 0, TITLE_COLUMN, TITLE "%" PRIu64 " %s",
-				 a->all.samples, a->counted.type);
+		text_append(buf, size, "samples not known: %s of %s",
+			    figure_time(a->all.samples).text, a->counted.type);
 	else if (counts_samples(a))
-		listing_sentence(l, 0, TITLE_COLUMN, TITLE "%s%s: %s",
-				 figure_count(a->all.samples, "sample", "samples").text,
-				 rate, time);
+		text_append(buf, size, "%s%s",
+			    figure_count(a->all.samples, "sample", "samples").text, rate);
+	else if (!strcmp(a->counted.unit, "count"))
+		text_append(buf, size, "%" PRIu64 " %s", a->all.samples, a->counted.type);
 	else
-		listing_sentence(l, 0, TITLE_COLUMN, TITLE "%" PRIu64 " %s of %s",
-				 a->all.samples, a->counted.unit, a->counted.type);
-	paint_end(l, PAINT_BOLD);
+		text_append(buf, size, "%" PRIu64 " %s of %s", a->all.samples,
+			    a->counted.unit, a->counted.type);
+}
+
+static void describe_whole(struct sentences *to, const struct listing *l,
+			   const struct summary *s)
+{
+	const struct attribution *a = l->in->attribution;
+	size_t room = head_room(l, 0);
+	struct time_words time = time_words_of(l->in, s);
+	bool is_whole;
+
+	text_append(to->title, SENTENCE_BYTES, TITLE);
+	describe_amount(to->title, SENTENCE_BYTES, a, s);
+	if (counts_samples(a) || (counts_time(a) && a->all.cpu_ns)) {
+		text_append(to->title, SENTENCE_BYTES, ": %s", time.cpu);
+		is_whole = append_fitting(to->title, time.cpus, room);
+		if (!append_fitting(to->title, time.rest, room) || !is_whole)
+			text_append(to->time, SENTENCE_BYTES, "%s%s%s", time.cpu,
+				    time.cpus, time.rest);
+	}
+	text_cut(to->title, SENTENCE_BYTES, room);
 }
 
 /*
@@ -269,11 +315,12 @@ static void list_phases(char *buf, size_t size, const struct phases *phases)
 }
 
 /* Describes the time that a Python program needs before its own work. */
-static void describe_phases(char *buf, const struct listing *l)
+static void describe_phases(struct sentences *to, const struct listing *l)
 {
 	const struct phases *phases = l->in->phases;
 	const char *target = l->in->profile->extra.target;
 	bool is_machine = target && !strcmp(target, "-a");
+	const char *what = is_machine ? "everything else" : phase_words[PHASE_REST];
 	char spent[128];
 	double rest;
 
@@ -281,43 +328,52 @@ static void describe_phases(char *buf, const struct listing *l)
 		return;
 	list_phases(spent, sizeof(spent), phases);
 	rest = phase_share(phases, PHASE_REST);
-	if (phases->left_out)
-		text_append(buf, SENTENCE_BYTES, "left out: %s",
+	if (phases->left_out) {
+		text_append(to->phases, SENTENCE_BYTES, "left out: %s",
 			    *spent ? spent
 				   : "nothing: no import, no compilation by Numba");
-	else
-		text_append(
-			buf, SENTENCE_BYTES, "%s, %s %.1f %%%s", spent,
-			is_machine ? "everything else" : "the program itself", 100 * rest,
-			rest < WORTH_SKIPPING ? "; --skip-compile shows that alone" : "");
+		return;
+	}
+	text_append(to->phases, SENTENCE_BYTES, "%s, %s %.1f %%", spent, what,
+		    100 * rest);
+	if (rest < WORTH_SKIPPING &&
+	    !append_fitting(to->phases, "; --skip-compile shows that alone",
+			    head_room(l, TITLE_COLUMN)))
+		text_append(to->hint, SENTENCE_BYTES, "--skip-compile shows %s alone",
+			    what);
 }
 
-/*
- * Describes the command or the requested target, and the profile's file. Cuts a command
- * that does not fit a line of the terminal.
- */
-static void describe_origin(char *buf, const struct listing *l)
+/* Describes the command or the requested target, and the profile's file. */
+static void describe_origin(struct sentences *to, const struct listing *l)
 {
 	const struct profile_extra *extra = &l->in->profile->extra;
-	char command[2048] = "", file[512] = "";
-	size_t room = sizeof(command), width = l->opts->width;
-	bool fits = true;
+	size_t room = head_room(l, TITLE_COLUMN);
+	char both[SENTENCE_BYTES] = "";
+	bool is_whole = true;
 
-	if (l->in->file_name)
-		snprintf(file, sizeof(file), "file: %s", l->in->file_name);
-	if (width > TITLE_COLUMN + strlen(file) + 40)
-		room = width - TITLE_COLUMN - strlen("command:...; ") - strlen(file);
-	for (const char **arg = extra->command; arg && *arg && fits; arg++) {
+	if (extra->command && *extra->command)
+		text_append(to->origin, SENTENCE_BYTES, "command:");
+	else if (extra->target && *extra->target)
+		text_append(to->origin, SENTENCE_BYTES, "recorded: %.500s",
+			    extra->target);
+	for (const char **arg = extra->command; arg && *arg && is_whole; arg++) {
 		bool quote = !**arg || strpbrk(*arg, " '\"$;&|<>*?");
 
-		fits = text_append(command, room, quote ? " '%s'" : " %s", *arg);
+		is_whole = text_append(to->origin, COMMAND_BYTES, quote ? " '%s'" : " %s",
+				       *arg);
 	}
-	if (*command)
-		text_append(buf, SENTENCE_BYTES, "command:%s%s", command,
-			    fits ? "" : "...");
-	else if (extra->target && *extra->target)
-		text_append(buf, SENTENCE_BYTES, "recorded: %s", extra->target);
-	text_append(buf, SENTENCE_BYTES, "%s%s", *buf && *file ? "; " : "", file);
+	if (!is_whole)
+		text_append(to->origin, SENTENCE_BYTES, "...");
+	if (l->in->file_name)
+		text_append(to->file, SENTENCE_BYTES, "file: %.500s", l->in->file_name);
+	text_append(both, sizeof(both), "%s%s%s", to->origin,
+		    *to->origin && *to->file ? "; " : "", to->file);
+	if (text_cut(both, sizeof(both), room)) {
+		text_cut(to->origin, SENTENCE_BYTES, room);
+		return;
+	}
+	snprintf(to->origin, SENTENCE_BYTES, "%s", both);
+	*to->file = '\0';
 }
 
 static const struct attribution_line *hottest_line(const struct attribution *a)
@@ -338,26 +394,24 @@ static const struct attribution_line *hottest_line(const struct attribution *a)
 #define MANY_LOST   0.01 /* of the samples */
 #define MANY_MISSED 0.05 /* of the ticks */
 
-static void describe_few_samples(char *buf, const struct attribution *a)
+static void describe_few_samples(struct sentences *to, const struct attribution *a)
 {
 	const struct attribution_line *hottest = hottest_line(a);
-	const char *remedy = "Record for longer, or with a higher -F.";
 
+	text_append(to->caution, SENTENCE_BYTES,
+		    "Only %s: shares are rough. Record longer, or with a higher -F.",
+		    figure_count(a->all.samples, "sample", "samples").text);
 	if (hottest)
-		text_append(buf, SENTENCE_BYTES,
-			    "Only %s, so shares are rough: the %.1f %% of the hottest "
-			    "line may in truth be anything from %.0f %% to %.0f %%. %s",
-			    figure_count(a->all.samples, "sample", "samples").text,
+		text_append(to->doubt, SENTENCE_BYTES,
+			    "The %.1f %% of the hottest line may in truth be anything "
+			    "from %.0f %% to %.0f %%.",
 			    100 * share_of(a, &hottest->self), 100 * hottest->ci95_low,
-			    100 * hottest->ci95_high, remedy);
-	else
-		text_append(buf, SENTENCE_BYTES, "Only %s, so shares are rough. %s",
-			    figure_count(a->all.samples, "sample", "samples").text,
-			    remedy);
+			    100 * hottest->ci95_high);
 }
 
 /* Describes why the figures may mislead. */
-static void describe_caution(char *buf, const struct listing *l, const struct summary *s)
+static void describe_caution(struct sentences *to, const struct listing *l,
+			     const struct summary *s)
 {
 	const struct attribution *a = l->in->attribution;
 	const struct profile_losses *losses = &l->in->profile->extra.losses;
@@ -365,61 +419,70 @@ static void describe_caution(char *buf, const struct listing *l, const struct su
 	double missed = losses->due ? (double)losses->missed / (double)losses->due : 0;
 
 	if (counts_samples(a) && a->all.samples && a->all.samples < RENDER_FEW_SAMPLES)
-		describe_few_samples(buf, a);
+		describe_few_samples(to, a);
 	else if (lost >= MANY_LOST || missed >= MANY_MISSED)
-		text_append(buf, SENTENCE_BYTES,
-			    "%.1f %% of the samples are lost, %.1f %% of the ticks never "
-			    "ran: see the end.",
+		text_append(to->caution, SENTENCE_BYTES,
+			    "%.1f %% of samples lost, %.1f %% of ticks never ran: see "
+			    "the end.",
 			    100 * lost, 100 * missed);
+	to->caution_first = *to->caution && !is_left_out(l->in);
 }
 
 /* ---- the head and the foot ---- */
 
-/* Sentences that the head and the foot share; "": there is none. */
-struct sentences {
-	char filters[SENTENCE_BYTES], origin[SENTENCE_BYTES];
-	char phases[SENTENCE_BYTES], caution[SENTENCE_BYTES];
-	bool caution_first; /* the head has the caution, the foot the phases */
-};
+static bool is_empty(const struct attribution *a)
+{
+	return !a->all.samples && !a->all.cpu_ns;
+}
+
+/* Describes why there are no samples. */
+static void describe_nothing(struct sentences *to, const struct listing *l,
+			     const struct summary *s)
+{
+	bool left_out = is_left_out(l->in);
+
+	text_append(to->title, SENTENCE_BYTES, TITLE "no samples%s%s%s",
+		    s->wall_ns ? " in " : "",
+		    s->wall_ns ? figure_time(s->wall_ns).text : "",
+		    left_out ? " except those that --skip-compile leaves out" : "");
+	if (left_out)
+		return;
+	*to->phases = '\0';
+	if (!l->in->profile->extra.present) {
+		text_append(to->phases, SENTENCE_BYTES,
+			    "Its tool recorded nothing, or it is a difference "
+			    "without growth.");
+		return;
+	}
+	text_append(to->phases, SENTENCE_BYTES,
+		    "The target used no CPU, or less than a tick; waiting is not "
+		    "sampled.");
+	text_append(to->doubt, SENTENCE_BYTES, "Record for longer, or with a higher -F.");
+}
 
 static void describe(struct sentences *ret, const struct listing *l,
 		     const struct summary *s)
 {
-	*ret = (struct sentences){.filters = ""};
-	describe_filters(ret->filters, l);
-	describe_origin(ret->origin, l);
-	describe_phases(ret->phases, l);
-	describe_caution(ret->caution, l, s);
-	ret->caution_first = *ret->caution && !is_left_out(l->in);
+	*ret = (struct sentences){.title = ""};
+	describe_filters(ret, l);
+	describe_origin(ret, l);
+	describe_phases(ret, l);
+	if (is_empty(l->in->attribution)) {
+		describe_nothing(ret, l, s);
+		return;
+	}
+	describe_whole(ret, l, s);
+	describe_caution(ret, l, s);
 }
 
-static void say_no_samples(const struct listing *l, const struct summary *s,
-			   struct sentences *text)
+static void say_in_head(const struct listing *l, enum paint paint, unsigned int indent,
+			const char *sentence)
 {
-	bool left_out = is_left_out(l->in);
-
-	paint_begin(l, PAINT_BOLD);
-	listing_sentence(l, 0, TITLE_COLUMN, TITLE "no samples%s%s%s",
-			 s->wall_ns ? " in " : "",
-			 s->wall_ns ? figure_time(s->wall_ns).text : "",
-			 left_out ? " except those left out" : "");
-	paint_end(l, PAINT_BOLD);
-	SAY_IF(l, text->filters);
-	SAY_IF(l, text->phases);
-	SAY_IF(l, text->origin);
-	if (left_out)
-		SAY(l, "Without --skip-compile they are listed.");
-	else if (!l->in->profile->extra.present)
-		SAY(l, "The profile has no positive values: its tool recorded nothing, "
-		       "or it is a difference of two profiles in which nothing grew.");
-	else
-		SAY(l, "The target used no CPU, or too little to be sampled by a tick: "
-		       "waiting is not sampled. Record for longer, or with a higher -F.");
-}
-
-static bool is_empty(const struct attribution *a)
-{
-	return !a->all.samples && !a->all.cpu_ns;
+	if (!*sentence)
+		return;
+	paint_begin(l, paint);
+	listing_sentence(l, indent, TITLE_COLUMN, "%s", sentence);
+	paint_end(l, paint);
 }
 
 void render_head(const struct listing *l)
@@ -428,35 +491,40 @@ void render_head(const struct listing *l)
 	struct sentences text;
 
 	describe(&text, l, &s);
-	if (is_empty(l->in->attribution)) {
-		say_no_samples(l, &s, &text);
-		return;
-	}
-	print_first_line(l, &s);
-	SAY_IF(l, *text.filters ? text.filters : text.origin);
-	if (!text.caution_first) {
-		SAY_IF(l, text.phases);
-		return;
-	}
-	paint_begin(l, PAINT_WARNING);
-	SAY_IF(l, text.caution);
-	paint_end(l, PAINT_WARNING);
+	say_in_head(l, PAINT_BOLD, 0, text.title);
+	say_in_head(l, PAINT_PLAIN, TITLE_COLUMN,
+		    *text.filters ? text.filters : text.origin);
+	if (text.caution_first)
+		say_in_head(l, PAINT_WARNING, TITLE_COLUMN, text.caution);
+	else
+		say_in_head(l, PAINT_PLAIN, TITLE_COLUMN, text.phases);
 }
 
 void render_samples(const struct listing *l)
 {
 	struct summary s = summary_of(l->in->profile);
+	bool empty = is_empty(l->in->attribution), has_rest = false;
 	struct sentences text;
+	const char *const rest[] = {text.all_filters, text.time,   text.origin,
+				    text.file,        text.phases, text.caution,
+				    text.hint,        text.doubt};
 
-	if (is_empty(l->in->attribution))
-		return;
 	describe(&text, l, &s);
+	/* The head has these. */
+	if (!*text.filters)
+		*text.origin = '\0';
+	*(text.caution_first ? text.caution : text.phases) = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(rest); i++)
+		has_rest |= *rest[i];
+	if (empty && !has_rest)
+		return;
 	fputc('\n', l->out);
 	paint_print(l, PAINT_BOLD, "Samples:\n");
-	print_shares(l, &s);
-	if (*text.filters)
-		FOOT_IF(l, text.origin);
-	FOOT_IF(l, text.caution_first ? text.phases : text.caution);
+	if (!empty)
+		print_shares(l, &s);
+	for (size_t i = 0; i < ARRAY_SIZE(rest); i++)
+		if (*rest[i])
+			FOOT(l, "%s", rest[i]);
 }
 
 /* ---- the legend ---- */
@@ -530,7 +598,7 @@ void legend_of_lines(const struct listing *l, bool no_code)
 	double margin = widest_margin(a);
 	char certainty[64] = "", limits[LIMITS_BYTES];
 
-	/* With few samples the head has explained it in more detail. */
+	/* With few samples the foot explains it in more detail. */
 	if (counts_samples(a) && a->all.samples >= RENDER_FEW_SAMPLES && margin > 0)
 		snprintf(certainty, sizeof(certainty), "; good to +-%.1f points",
 			 100 * margin);

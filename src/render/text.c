@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "render/text.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -153,6 +152,26 @@ size_t text_cell_tail(FILE *out, const char *s, size_t max)
 	}
 	fputs(mark, out);
 	return strlen(mark) + text_cell(out, s, max - strlen(mark));
+}
+
+bool text_cut(char *s, size_t size, size_t max)
+{
+	static const char mark[] = "...";
+	char *end = s; /* the mark fits here */
+	struct text_piece piece;
+	size_t columns = 0;
+
+	for (char *at = s; *at; at += piece.nr_bytes) {
+		if (columns + strlen(mark) <= max)
+			end = at;
+		piece_next(at, 0, &piece);
+		columns += piece.columns;
+		if (columns > max) {
+			snprintf(end, size - (size_t)(end - s), "%s", mark);
+			return true;
+		}
+	}
+	return false;
 }
 
 void text_spaces(FILE *out, size_t nr)

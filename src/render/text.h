@@ -7,6 +7,7 @@
 #ifndef LB_RENDER_TEXT_H
 #define LB_RENDER_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -28,6 +29,12 @@ size_t text_cell(FILE *out, const char *s, size_t max);
 
 /** The same, but cuts the beginning and starts with "...": for paths. */
 size_t text_cell_tail(FILE *out, const char *s, size_t max);
+
+/**
+ * Shortens @s, which has room for @size bytes, to @max columns (at least 3) and ends it
+ * in "...", if it is longer. Tabs count as TEXT_TAB. Return: is it shorter now?
+ */
+bool text_cut(char *s, size_t size, size_t max);
 
 void text_spaces(FILE *out, size_t nr);
 

@@ -59,4 +59,17 @@ static inline void golden_check_harmless(const char *text, bool colour)
 	assert_null(strstr(text, "\xc2\x9b"));
 }
 
+/* The head of a listing, at most three rows; on a terminal narrower than 80 it wraps. */
+static inline void golden_check_head(const char *text, unsigned int width)
+{
+	const char *end = strstr(text, "\n\n");
+	unsigned int rows = 1;
+
+	assert_non_null(end);
+	for (const char *c = text; c < end; c++)
+		rows += *c == '\n';
+	if (width >= 80)
+		assert_in_range(rows, 1, 3);
+}
+
 #endif

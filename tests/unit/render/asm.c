@@ -237,6 +237,7 @@ static void listings(void **state)
 		assert_int_equal(machine_code_place(s.m, s.p), 0);
 		text = render(&s, &cases[i].opts, false);
 		golden_check_harmless(text, cases[i].opts.colour);
+		golden_check_head(text, cases[i].opts.width);
 		snprintf(name, sizeof(name), "asm.%s", cases[i].name);
 		golden_compare(name, text);
 	}

@@ -327,6 +327,8 @@ static void test_variant(void **state)
 	scene_init(&s);
 	text = render(&s, v);
 	golden_check_harmless(text, v->opts.colour);
+	if (v->write == render_report || v->write == render_annotate)
+		golden_check_head(text, v->opts.width);
 	snprintf(name, sizeof(name), "stacks.%s", v->name);
 	golden_compare(name, text);
 	profile_free(s.p);

@@ -119,6 +119,8 @@ static void test_golden(void **state)
 	char name[128];
 
 	golden_check_harmless(text, g->opts.colour);
+	if (!strcmp(g->format, "text"))
+		golden_check_head(text, g->opts.width);
 	if (!strcmp(g->format, "json"))
 		check_json(text);
 	snprintf(name, sizeof(name), "%s.%s%s%s.%s", g->render_case, g->command,

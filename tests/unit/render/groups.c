@@ -237,6 +237,8 @@ static void test_variant(void **state)
 	init_profile(p, v->hostile);
 	text = render(p, v);
 	golden_check_harmless(text, v->opts.colour);
+	if (v->write == render_report)
+		golden_check_head(text, v->opts.width);
 	if (v->write == render_report_json) {
 		json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
 

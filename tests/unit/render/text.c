@@ -156,12 +156,55 @@ static void test_sentence_cuts_what_is_too_long(void **state)
 	assert_int_equal(strlen(got), 4096); /* each newline replaced a space */
 }
 
+static void test_cut(void **state)
+{
+	static const struct {
+		const char *in;
+		size_t max;
+		const char *out;
+	} cases[] = {
+		{"exact", 5, "exact"},
+		{"longer", 5, "lo..."},
+		{"longer", SIZE_MAX, "longer"},
+		{"", 3, ""},
+		{"four", 3, "..."},
+		/* an escape is never split, and takes more columns than bytes */
+		{"abc\n", 7, "abc\n"},
+		{"abc\n", 6, "abc..."},
+		{"ab\n", 5, "ab..."},
+		{"\xe4\xbd\xa0\xe5\xa5\xbdx", 4, "..."},
+		{"\xe4\xbd\xa0\xe5\xa5\xbdxx", 5, "\xe4\xbd\xa0..."},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char s[16];
+		bool is_cut;
+
+		snprintf(s, sizeof(s), "%s", cases[i].in);
+		is_cut = text_cut(s, sizeof(s), cases[i].max);
+		assert_string_equal(s, cases[i].out);
+		assert_int_equal(is_cut, strcmp(cases[i].in, cases[i].out) != 0);
+	}
+}
+
+static void cut_text_ends_within_its_buffer(void **state)
+{
+	char s[] = "abc\n"; /* 7 columns; the mark is longer than what it replaces */
+
+	(void)state;
+	assert_true(text_cut(s, sizeof(s), 6));
+	assert_string_equal(s, "abc.");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cell),
 		cmocka_unit_test(test_cell_without_limit_still_ends),
 		cmocka_unit_test(test_cell_tail),
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(cut_text_ends_within_its_buffer),
 		cmocka_unit_test(test_sentence),
 		cmocka_unit_test(test_sentence_cuts_what_is_too_long),
 	};
