@@ -19,9 +19,6 @@
 #include "render/text.h"
 
 #define MAX_ROWS     10
-#define BAR_COLUMNS  12 /* half of it on a screen below WIDE, none below NARROW */
-#define WIDE         100
-#define NARROW       60
 #define MAX_WHERE    60
 #define MIN_FUNCTION 22
 #define FIGURES      18 /* columns of both figures, and the gap after them */
@@ -39,13 +36,10 @@ static void where_of(const struct hot_line *h, char *buf, size_t size)
 static struct columns measure(const struct listing *l, const struct hot_line *lines,
 			      size_t nr)
 {
-	unsigned int width = l->opts->width;
 	struct columns c = {.where = strlen("line")};
 	size_t room;
 
-	c.bar = !width || width >= WIDE ? BAR_COLUMNS
-		: width >= NARROW       ? BAR_COLUMNS / 2
-					: 0;
+	c.bar = listing_bar_columns(l);
 	for (size_t i = 0; i < nr; i++) {
 		char where[4400];
 		size_t columns;
@@ -54,7 +48,7 @@ static struct columns measure(const struct listing *l, const struct hot_line *li
 		columns = text_columns(where, TEXT_MAX_COLUMNS);
 		c.where = columns > c.where ? columns : c.where;
 	}
-	if (!width) {
+	if (!l->opts->width) {
 		c.where = c.where < MAX_WHERE ? c.where : MAX_WHERE;
 		return c;
 	}
@@ -65,23 +59,6 @@ static struct columns measure(const struct listing *l, const struct hot_line *li
 		c.where = room;
 	c.function = room > c.where + 2 ? room - c.where - 2 : 1;
 	return c;
-}
-
-/* Prints a bar of @share of the columns, to an eighth of one if the terminal can. */
-static void print_bar(const struct listing *l, size_t columns, double share)
-{
-	static const char *const eighths[] = {"",       "\u258f", "\u258e", "\u258d",
-					      "\u258c", "\u258b", "\u258a", "\u2589"};
-	size_t parts = (size_t)(share * (double)columns * 8 + 0.5), full = parts / 8;
-
-	if (!l->opts->utf8) {
-		full = (parts + 4) / 8;
-		parts = full * 8;
-	}
-	for (size_t i = 0; i < full; i++)
-		fputs(l->opts->utf8 ? "\u2588" : "#", l->out);
-	fputs(eighths[parts % 8], l->out);
-	text_spaces(l->out, columns + 2 - full - (parts % 8 > 0));
 }
 
 /* "dither", or "dither, mostly in sgemm_kernel (libblas.so)" */
@@ -108,11 +85,7 @@ static void print_row(const struct listing *l, const struct columns *c,
 	paint_print(l, heat, "%7s", figure_percent(self).text);
 	fprintf(l->out, "  %7s  ",
 		figure_percent(listing_share(l, &h->line->total)).text);
-	if (c->bar) {
-		paint_begin(l, heat);
-		print_bar(l, c->bar, l->hottest > 0 ? self / l->hottest : 0);
-		paint_end(l, heat);
-	}
+	listing_bar(l, heat, c->bar, self);
 	where_of(h, where, sizeof(where));
 	/* Without a limit of columns a path is never cut: it may be longer than others. */
 	if (l->opts->width || text_columns(where, MAX_WHERE) <= MAX_WHERE)

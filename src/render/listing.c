@@ -98,3 +98,39 @@ enum paint paint_heat(const struct listing *l, double share)
 
 	return heat ? (enum paint)(PAINT_HEAT_1 + heat - 1) : PAINT_PLAIN;
 }
+
+/* ---- bars ---- */
+
+#define BAR_COLUMNS 12 /* half of it on a screen below WIDE, none below NARROW */
+#define WIDE        100
+#define NARROW      60
+
+size_t listing_bar_columns(const struct listing *l)
+{
+	unsigned int width = l->opts->width;
+
+	if (!width || width >= WIDE)
+		return BAR_COLUMNS;
+	return width >= NARROW ? BAR_COLUMNS / 2 : 0;
+}
+
+void listing_bar(const struct listing *l, enum paint heat, size_t columns, double share)
+{
+	static const char *const eighths[] = {"",       "\u258f", "\u258e", "\u258d",
+					      "\u258c", "\u258b", "\u258a", "\u2589"};
+	double part = l->hottest > 0 ? share / l->hottest : 0;
+	size_t parts = (size_t)(part * (double)columns * 8 + 0.5), full = parts / 8;
+
+	if (!columns)
+		return;
+	if (!l->opts->utf8) {
+		full = (parts + 4) / 8;
+		parts = full * 8;
+	}
+	paint_begin(l, heat);
+	for (size_t i = 0; i < full; i++)
+		fputs(l->opts->utf8 ? "\u2588" : "#", l->out);
+	fputs(eighths[parts % 8], l->out);
+	paint_end(l, heat);
+	text_spaces(l->out, columns + 2 - full - (parts % 8 > 0));
+}

@@ -71,6 +71,15 @@ size_t paint_cell(const struct listing *l, enum paint paint, const char *s, size
 /** Returns the colour of @share. */
 enum paint paint_heat(const struct listing *l, double share);
 
+/** Returns the columns of bars on this screen; 0: there is no room. */
+size_t listing_bar_columns(const struct listing *l);
+
+/**
+ * Prints a bar of @columns (0: nothing) for the hottest share, and two spaces; to an
+ * eighth of a column if the terminal can.
+ */
+void listing_bar(const struct listing *l, enum paint heat, size_t columns, double share);
+
 /* ---- parts of listings ---- */
 
 /**

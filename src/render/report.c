@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- *  self %  total %  samples  function    object        where
- *    61.2     98.3     3067  dither_row  dither        /home/me/dither.c:41
- *    30.1     30.1     1508  sgemm_kern  libblas.so.3
+ *  self %  total %                samples  function    object        where
+ *    61.2     98.3  ############     3067  dither_row  dither        /home/me/dither.c:41
+ *    30.1     30.1  ######           1508  sgemm_kern  libblas.so.3
  */
 
 #include <errno.h>
@@ -16,6 +16,8 @@
 
 #define FIGURES_COLUMNS 28 /* columns of the three figures and their gaps */
 #define MIN_WHERE       16
+#define WIDE            120 /* on a smaller screen a bar has half of its columns, */
+#define NARROW          100 /* on one below this none: the texts need the room more */
 
 static const char *function_name(const struct attribution_function *f)
 {
@@ -34,8 +36,15 @@ static bool is_shown(const struct listing *l, const struct attribution_function 
 }
 
 struct function_widths {
+	size_t bar; /* 0: no room */
 	size_t function, object, where; /* where: 0 for no limit */
 };
+
+/* With the gap after it. */
+static size_t bar_cell(const struct function_widths *w)
+{
+	return w->bar ? w->bar + 2 : 0;
+}
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -45,7 +54,10 @@ static size_t smaller(size_t a, size_t b)
 static struct function_widths measure(const struct listing *l, size_t max_rows)
 {
 	const struct attribution *a = l->in->attribution;
-	struct function_widths w = {strlen("function"), strlen("object"), 0};
+	struct function_widths w = {.bar = listing_bar_columns(l),
+				    .function = strlen("function"),
+				    .object = strlen("object")};
+	size_t used;
 	size_t room, rows = 0;
 
 	for (size_t i = 0; i < a->nr_functions && rows < max_rows; i++) {
@@ -65,8 +77,10 @@ static struct function_widths measure(const struct listing *l, size_t max_rows)
 	if (!l->opts->width)
 		return w;
 
-	room = l->opts->width > FIGURES_COLUMNS + 44 ? l->opts->width - FIGURES_COLUMNS
-						     : 44;
+	if (l->opts->width < WIDE)
+		w.bar = l->opts->width < NARROW ? 0 : w.bar / 2;
+	used = FIGURES_COLUMNS + bar_cell(&w);
+	room = l->opts->width > used + 44 ? l->opts->width - used : 44;
 	w.object = smaller(w.object, room / 3);
 	w.function = smaller(w.function, room - w.object - 4 - MIN_WHERE);
 	w.where = room - w.object - w.function - 4;
@@ -82,6 +96,7 @@ static void print_row(const struct listing *l, const struct function_widths *w,
 
 	paint_print(l, heat, "%7s", figure_percent(self).text);
 	fprintf(l->out, "  %7s  ", figure_percent(listing_share(l, &f->total)).text);
+	listing_bar(l, heat, w->bar, self);
 	if (f->self.samples)
 		fprintf(l->out, "%7s",
 			figure_counted(l->in->attribution, f->self.samples).text);
@@ -117,9 +132,9 @@ void functions_table(struct listing *l, size_t max_rows)
 
 	for (size_t i = 0; i < a->nr_functions; i++)
 		listing_heat(l, listing_share(l, &a->functions[i].self));
-	paint_print(l, PAINT_DIM, " self %%  total %%  %7s  %-*s  %-*s  where\n",
-		    counts_time(a) ? "time" : "samples", (int)w.function, "function",
-		    (int)w.object, "object");
+	paint_print(l, PAINT_DIM, " self %%  total %%  %*s%7s  %-*s  %-*s  where\n",
+		    (int)bar_cell(&w), "", counts_time(a) ? "time" : "samples",
+		    (int)w.function, "function", (int)w.object, "object");
 	for (size_t i = 0; i < a->nr_functions; i++) {
 		const struct attribution_function *f = &a->functions[i];
 
@@ -132,8 +147,9 @@ void functions_table(struct listing *l, size_t max_rows)
 		weight_add(&left_out, f->self);
 	}
 	if (nr_left_out) {
-		paint_print(l, PAINT_DIM, "%7s           and %s not shown\n",
+		paint_print(l, PAINT_DIM, "%7s  %*s         and %s not shown\n",
 			    figure_percent(listing_share(l, &left_out)).text,
+			    (int)bar_cell(&w), "",
 			    figure_count(nr_left_out, "more function", "more functions")
 				    .text);
 	}

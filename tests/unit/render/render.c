@@ -151,7 +151,8 @@ static void test_annotate(void **state)
 	machine_init(&m, true);
 	text = render(&m, CHARGE_LINE, render_annotate);
 	check_has(text, "lineburn: 100 samples at 100 Hz: CPU 1.00 s of 2.00 s wall on 4 "
-			"CPUs; the rest\n          is waiting\n");
+			"CPUs\n");
+	check_has(text, "\n  CPU 1.00 s of 2.00 s wall on 4 CPUs; the rest is waiting\n");
 	check_has(text, "100.0 % have a source line");
 	check_has(text, "  1 tick of 101 due (1.0 %) never ran");
 	check_has(text, "   60.0     60.0     3      return x * 3;\n");
