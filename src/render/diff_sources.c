@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "render/page_data.h"
+#include "render/page_json.h"
 
 #define MAX_CONTEXT 15 /* lines of text around one with a figure */
 #define WHOLE_BYTES (24u << 10) /* files up to this size are whole */
@@ -148,7 +149,8 @@ static size_t row_bytes(const struct diff_file *f, const struct diff_row *row)
 
 	for (int s = 0; s < NR_DIFF_SIDES; s++)
 		if (row->line[s] && (s == DIFF_AFTER || row->kind != DIFF_ROW_SAME))
-			bytes += strlen(text_of(f, (enum diff_side)s, row->line[s]));
+			bytes += page_text_bytes(
+				text_of(f, (enum diff_side)s, row->line[s]));
 	return bytes;
 }
 

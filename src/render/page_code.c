@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "profile/mapping_kind.h"
+#include "render/page_json.h"
 
 #define BESIDE         3 /* instructions shown before and after one with samples */
 #define NUMBERS_BYTES  40 /* of an instruction, about */
@@ -78,13 +79,14 @@ static json_t *piece_value(struct json_builder *b, const struct render_input *in
 		filename = p->mappings[piece->code->mapping].filename;
 	for (size_t i = 0; i<piece->nr && * left> NUMBERS_BYTES + MAX_TEXT_BYTES; i++) {
 		const struct placed_instruction *placed = &piece->placed[i];
-		size_t len = strnlen(placed->decoded->text, MAX_TEXT_BYTES);
+		size_t len;
 
 		if (!is_wanted(piece, i))
 			continue;
 		add_instruction(b, in, files, placed, at);
 		json_add(b, texts, json_visible(placed->decoded->text, MAX_TEXT_BYTES));
-		*left -= NUMBERS_BYTES + len;
+		len = NUMBERS_BYTES + page_text_bytes(placed->decoded->text);
+		*left -= len < *left ? len : *left;
 	}
 	json_set(b, value, "function", json_visible(function, MAX_TEXT_BYTES));
 	json_set(b, value, "object",

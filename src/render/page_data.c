@@ -64,7 +64,7 @@ void page_title(const struct render_input *in, char *buf, size_t size)
 struct source_lines {
 	const struct attribution_file *file;
 	uint8_t *is_wanted; /* by line number - 1; heap */
-	size_t bytes; /* of all wanted lines */
+	size_t bytes; /* of all wanted lines, in the page */
 };
 
 static const char *text_at(const struct attribution_source *s, size_t index)
@@ -79,7 +79,7 @@ static void want(struct source_lines *w, uint64_t number)
 	if (!text || w->is_wanted[number - 1])
 		return;
 	w->is_wanted[number - 1] = true;
-	w->bytes += strlen(text) + 2;
+	w->bytes += page_text_bytes(text);
 }
 
 /* Wants the lines around those with samples, and the declarations of their functions. */

@@ -9,7 +9,7 @@
 #include "render/render.h"
 
 #define PAGE_MAX_BYTES        (1200u << 10) /* of all data; else callers are left out */
-#define PAGE_MAX_SOURCE_BYTES (400u << 10) /* of source text, the hottest files first */
+#define PAGE_MAX_SOURCE_BYTES (400u << 10) /* of sources as JSON, hottest files first */
 /* Of further times of a stack, some 7 bytes each; else buckets of time are longer. */
 #define PAGE_MAX_TIMES (24u << 10)
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/escape.h"
 
 json_t *page_text_number(struct json_builder *b, struct page_texts *t, const char *s)
 {
@@ -16,6 +17,24 @@ json_t *page_text_number(struct json_builder *b, struct page_texts *t, const cha
 	if (t->index.nr > nr)
 		json_add(b, t->values, json_visible(s, PAGE_MAX_NAME_BYTES));
 	return json_integer(number);
+}
+
+size_t page_text_bytes(const char *s)
+{
+	char buf[PAGE_MAX_NAME_BYTES + 1];
+	size_t bytes = strlen("\"\",");
+
+	escape_terminal_buf(buf, sizeof(buf), s);
+	for (const unsigned char *c = (unsigned char *)buf; *c; c++)
+		if (*c == '<')
+			bytes += strlen("\\u003c");
+		else if (*c == '"' || *c == '\\' || *c == '\t')
+			bytes += 2;
+		else if (*c < 0x80)
+			bytes++;
+		else if (*c >= 0xc0) /* a character begins; beyond 16 bits it is a pair */
+			bytes += (*c < 0xf0 ? 1 : 2) * strlen("\\uabcd");
+	return bytes;
 }
 
 char *page_json_print(struct json_builder *b, json_t *root)

@@ -18,6 +18,12 @@ struct page_texts {
 json_t *page_text_number(struct json_builder *b, struct page_texts *t, const char *s);
 
 /**
+ * Returns the bytes that json_visible(@s, PAGE_MAX_NAME_BYTES) has in a page, with its
+ * quotes and a comma: 6 for "<" and for each character that is not ASCII.
+ */
+size_t page_text_bytes(const char *s);
+
+/**
  * Serializes @root, and frees it: ASCII without "<", so that it may stand inside of
  * <script>. Fractions have 6 digits, as in the JSON formats. NULL: out of memory.
  */

@@ -10,10 +10,13 @@
 #include <nettle/base64.h>
 #include <nettle/sha2.h>
 
+#include "analyze/filter.h"
 #include "analyze/source.h"
 #include "analyze/time_filter.h"
 #include "base/escape.h"
 #include "render/page_data.h"
+#include "render/page_json.h"
+#include "render/page_stacks.h"
 #include "render/render.h"
 
 static struct strpool *pool;
@@ -40,13 +43,13 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void render(void)
+static void render_with(const struct machine_code *code)
 {
 	static const struct attribution_options options = {0};
 	static const struct source_search nowhere = {.is_strangers = true};
 	static const struct render_options opts = {0};
 	_cleanup_(attribution_freep) struct attribution *a = NULL;
-	struct render_input in = {.profile = p};
+	struct render_input in = {.profile = p, .machine_code = code};
 	FILE *out = open_memstream(&page, &page_len);
 
 	assert_int_equal(attribution_new(p, &options, &a), 0);
@@ -55,6 +58,11 @@ static void render(void)
 	assert_int_equal(render_annotate_html(&in, &opts, out), 0);
 	assert_int_equal(fclose(out), 0);
 	assert_int_equal(strlen(page), page_len);
+}
+
+static void render(void)
+{
+	render_with(NULL);
 }
 
 /* The text from @begin to @end, heap. */
@@ -207,9 +215,30 @@ static struct weight parts_between(const json_t *stacks, size_t sample, int64_t 
 	return sum;
 }
 
+/* Whether a sample of this set has the label; a label without a name: every one. */
+static bool has_label(const json_t *stacks, int64_t set, const char *name,
+		      const char *value)
+{
+	const json_t *label;
+	size_t i;
+
+	json_array_foreach(json_object_get(stacks, "labels"), i, label)
+	{
+		const json_t *values = json_object_get(label, "values");
+		size_t number = (size_t)json_integer_value(
+			json_array_get(json_object_get(label, "ofSet"), (size_t)set));
+
+		if (name &&
+		    !strcmp(json_string_value(json_object_get(label, "name")), name))
+			return !strcmp(json_string_value(json_array_get(values, number)),
+				       value);
+	}
+	return !name;
+}
+
 /* What a line is charged with in these buckets, from the page's own arrays. */
-static struct weight self_between(const json_t *stacks, int64_t line, int64_t from,
-				  int64_t to)
+static struct weight self_where(const json_t *stacks, int64_t line, const char *name,
+				const char *value, int64_t from, int64_t to)
 {
 	const json_t *samples = json_object_get(stacks, "samples");
 	const json_t *nodes = json_object_get(stacks, "nodes");
@@ -221,7 +250,7 @@ static struct weight self_between(const json_t *stacks, int64_t line, int64_t fr
 	     i += 4 + 2 * (size_t)number(samples, i + 3)) {
 		int64_t at = node += number(samples, i), up = number(samples, i + 1);
 
-		if (up < 0)
+		if (up < 0 || !has_label(stacks, number(samples, i + 2), name, value))
 			continue;
 		while (up-- > 0)
 			at -= number(nodes, 2 * (size_t)at);
@@ -232,9 +261,31 @@ static struct weight self_between(const json_t *stacks, int64_t line, int64_t fr
 	return sum;
 }
 
+static struct weight self_between(const json_t *stacks, int64_t line, int64_t from,
+				  int64_t to)
+{
+	return self_where(stacks, line, NULL, NULL, from, to);
+}
+
 static uint64_t self_of(const json_t *stacks, int64_t line)
 {
 	return self_between(stacks, line, -1, INT64_MAX).samples;
+}
+
+/* Compares @found with what the profile, as it is now, has for the line. */
+static void assert_self_is(int64_t line, struct weight found, uint64_t rounding_ns)
+{
+	static const struct attribution_options options = {0};
+	_cleanup_(attribution_freep) struct attribution *a = NULL;
+	struct weight expected = {0};
+
+	assert_int_equal(attribution_new(p, &options, &a), 0);
+	for (size_t i = 0; a->nr_files && i < a->files[0].nr_lines; i++)
+		if (a->files[0].lines[i].line == line)
+			expected = a->files[0].lines[i].self;
+	assert_int_equal(found.samples, expected.samples);
+	assert_in_range(found.cpu_ns + rounding_ns, expected.cpu_ns,
+			expected.cpu_ns + 2 * rounding_ns);
 }
 
 static void samples_are_charged_as_in_annotate(void **state)
@@ -259,8 +310,12 @@ static void samples_are_charged_as_in_annotate(void **state)
 	json_decref(stacks);
 }
 
+/* ---- the size of a page ---- */
+
+#define MAX_PAGE_BYTES 1499999 /* README.md: less than 1.5 MB */
+
 /* Stacks that have nothing in common but their first frame and their last ones. */
-static void add_many(uint32_t nr, uint32_t depth)
+static void add_many(uint32_t nr, uint32_t depth, uint32_t nr_threads)
 {
 	uint32_t app = add_mapping(p, "/home/me/app");
 	_cleanup_free_ uint32_t *stack = calloc(depth, sizeof(*stack));
@@ -277,10 +332,16 @@ static void add_many(uint32_t nr, uint32_t depth)
 	}
 	srandom(1);
 	for (uint32_t i = 0; i < nr; i++) {
+		const struct profile_label labels[] = {
+			{.key = LABEL_PID, .str = "", .num = 1, .unit = ""},
+			{.key = LABEL_TID, .str = "", .num = i % nr_threads, .unit = ""},
+			{.key = LABEL_COMM, .str = "worker", .unit = ""},
+		};
+
 		for (uint32_t k = 1; k < depth; k++)
 			stack[k] = known[random() % 500];
 		stack[0] = leaves[i % 10];
-		profile_add_sample(p, stack, depth, NULL, 0, 0,
+		profile_add_sample(p, stack, depth, labels, ARRAY_SIZE(labels), 0,
 				   (int64_t[]){i ? 1 : 1000, i ? 10 : 10000});
 	}
 }
@@ -291,9 +352,9 @@ static void a_large_profile_loses_callers(void **state)
 	uint64_t sum = 0;
 
 	(void)state;
-	add_many(10000, 40);
+	add_many(10000, 40, 1);
 	render();
-	assert_in_range(page_len, PAGE_MAX_BYTES / 2, 1500 << 10);
+	assert_in_range(page_len, PAGE_MAX_BYTES / 2, MAX_PAGE_BYTES);
 	stacks = data("stacks-data");
 	for (int64_t line = 1; line <= 10; line++)
 		sum += self_of(stacks, line);
@@ -303,6 +364,312 @@ static void a_large_profile_loses_callers(void **state)
 	/* The heaviest stack is whole: its sample is far from the first node. */
 	assert_int_equal(number(json_object_get(stacks, "samples"), 0), 39);
 	json_decref(stacks);
+}
+
+/* Adds a file of @nr_lines lines, each @line, whose line 1 has samples. */
+static void add_source_of(const char *path, const char *line, uint32_t nr_lines)
+{
+	struct profile_source source = {.path = strpool_add(pool, path),
+					.nr_lines = nr_lines,
+					.nr_runs = 1,
+					.owner = ""};
+	size_t len = strlen(line) + 1;
+	char frame[96], *text = calloc(nr_lines, len);
+
+	for (uint32_t i = 0; i < nr_lines; i++) {
+		memcpy(text + i * len, line, len);
+		text[i * len + len - 1] = i + 1 < nr_lines ? '\n' : '\0';
+	}
+	source.runs = calloc(1, sizeof(*source.runs));
+	*source.runs = (struct profile_source_run){
+		.first_line = 1, .nr_lines = nr_lines, .text = text};
+	assert_int_equal(profile_add_source(p, &source), 0);
+	snprintf(frame, sizeof(frame), "f@%s:1", path);
+	add_stack(p, 0, 5, add_location(p, 0, 5000 + p->nr_locations, MISS_NONE, frame));
+}
+
+/* Bytes of all strings in the runs of sources, as the page has them. */
+static size_t source_bytes(const json_t *facts)
+{
+	const json_t *file, *run, *line;
+	size_t i, k, n, bytes = 0;
+
+	json_array_foreach(json_object_get(facts, "files"), i, file)
+		json_array_foreach(json_object_get(file, "runs"), k, run)
+			json_array_foreach(run, n, line) if (json_is_string(line))
+				bytes += page_text_bytes(json_string_value(line));
+	return bytes;
+}
+
+/*
+ * 60 files of 20 KB, which have 3 to 6 times as many bytes in JSON: they take their part of
+ * the page and no more, and stacks with many labels get the rest.
+ */
+static void a_page_of_any_text_is_small(void **state)
+{
+	static const char *const texts[] = {
+		"if (a << 7 < b << 7 && c < d << e) <<<<<<<<<<<",
+		"\xd0\x96\xd0\x96\xd0\x96\xd0\x96\xd0\x96\xd0\x96\xd0\x96\xd0\x96"
+		"\xd0\x96\xd0\x96\xd0\x96\xd0\x96\xd0\x96\xd0\x96\xd0\x96\xd0\x96",
+		"\\\"\\\"\\\"\\\"\\\"\\\"\t\t\t\t\t\t\t\t\xff\xff\xff\xff\xff\xff",
+	};
+	char path[64];
+	json_t *facts, *stacks;
+
+	(void)state;
+	add_many(10000, 40, 4000);
+	for (uint32_t i = 0; i < 60; i++) {
+		const char *text = texts[i % ARRAY_SIZE(texts)];
+
+		snprintf(path, sizeof(path), "/src/%u.c", i);
+		add_source_of(path, text, (20 << 10) / ((uint32_t)strlen(text) + 1));
+	}
+	render();
+	assert_in_range(page_len, PAGE_MAX_BYTES / 2, MAX_PAGE_BYTES);
+	facts = data("facts-data");
+	assert_in_range(source_bytes(facts), PAGE_MAX_SOURCE_BYTES / 2,
+			PAGE_MAX_SOURCE_BYTES);
+	json_decref(facts);
+	stacks = data("stacks-data");
+	assert_true(
+		self_where(stacks, 1, "Thread", "worker (10)", -1, INT64_MAX).samples >
+		0);
+	json_decref(stacks);
+}
+
+/* What a text counts for is what it has in the page. */
+static void texts_count_as_json(void **state)
+{
+	static const char *const texts[] = {
+		"",
+		"plain text",
+		"<<b>>",
+		"\"quoted\\path\"",
+		"a\tb\x01\x7f",
+		"\xd0\x96\xe4\xbd\xa0\xf0\x9f\x94\xa5",
+		"\xff\xfe bad, cut \xe4\xbd",
+		"\xe2\x80\xae\xc2\x9b",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct json_builder b = {0};
+		json_t *array = json_array();
+		_cleanup_free_ char *json = NULL;
+
+		json_add(&b, array, json_visible(texts[i], PAGE_MAX_NAME_BYTES));
+		json_add(&b, array, json_visible(texts[i], PAGE_MAX_NAME_BYTES));
+		json = page_json_print(&b, array);
+		assert_int_equal(strlen(json) + 1 - strlen("[]"),
+				 2 * page_text_bytes(texts[i]));
+	}
+}
+
+/* ---- labels ---- */
+
+struct labelled {
+	uint32_t line, pid, tid;
+	const char *comm, *id, *name;
+	int64_t count;
+};
+
+static const struct labelled all_labelled[] = {
+	{12, 10, 10, "web", "aaaaaaaaaaaaaaaa", "front", 7},
+	{12, 10, 11, "web-worker", "aaaaaaaaaaaaaaaa", "front", 20},
+	{40, 10, 11, "web-worker", "aaaaaaaaaaaaaaaa", "front", 3},
+	{12, 20, 20, "db", "bbbbbbbbbbbbbbbb", "", 5},
+	{40, 30, 30, "cron", "", "", 11},
+};
+
+static void add_labelled(void)
+{
+	uint32_t app = add_mapping(p, "/home/me/app");
+
+	for (size_t i = 0; i < ARRAY_SIZE(all_labelled); i++) {
+		const struct labelled *l = &all_labelled[i];
+		const struct profile_label labels[] = {
+			{.key = LABEL_PID, .str = "", .num = l->pid, .unit = ""},
+			{.key = LABEL_TID, .str = "", .num = l->tid, .unit = ""},
+			{.key = LABEL_COMM, .str = l->comm, .unit = ""},
+			{.key = LABEL_EXE, .str = "/usr/bin/app", .unit = ""},
+			{.key = LABEL_CONTAINER, .str = l->id, .unit = ""},
+			{.key = LABEL_CONTAINER_NAME, .str = l->name, .unit = ""},
+		};
+		char frame[64];
+		uint32_t at;
+
+		snprintf(frame, sizeof(frame), "f@/a.c:%u", l->line);
+		at = add_location(p, app, 100 + i, MISS_NONE, frame);
+		profile_add_sample(p, &at, 1, labels, *l->id ? ARRAY_SIZE(labels) : 4, 0,
+				   (int64_t[]){l->count, l->count * 1000});
+	}
+}
+
+static void the_filters_of_a_page_are_those_of_annotate(void **state)
+{
+	static const struct {
+		const char *name, *value;
+		enum filter_kind kind;
+		const char *filter;
+	} filters[] = {
+		{"Process", "app (10)", FILTER_PID, "10"},
+		{"Process", "app (30)", FILTER_PID, "30"},
+		{"Thread", "web (10)", FILTER_THREAD, "10"},
+		{"Thread", "web-worker (11)", FILTER_THREAD, "11"},
+		{"Container", "front", FILTER_CONTAINER, "front"},
+		{"Container", "bbbbbbbbbbbb", FILTER_CONTAINER, "bbbbbbbbbbbb"},
+		{"Container", "", FILTER_CONTAINER, "-"},
+	};
+	json_t *stacks;
+
+	(void)state;
+	add_labelled();
+	render();
+	stacks = data("stacks-data");
+	for (size_t i = 0; i < ARRAY_SIZE(filters); i++) {
+		const struct profile_filter filter = {.kind = filters[i].kind,
+						      .value = filters[i].filter};
+		_cleanup_(filtered_freep) struct filtered *n = NULL;
+		struct error err = {0};
+
+		profile_free(p);
+		p = profile_new(pool);
+		add_labelled();
+		if (filter_profile(p, &filter, 1, &n, &err))
+			fail_msg("%s", err.text);
+		for (int64_t line = 12; line <= 40; line += 28)
+			assert_self_is(line,
+				       self_where(stacks, line, filters[i].name,
+						  filters[i].value, -1, INT64_MAX),
+				       0);
+	}
+	json_decref(stacks);
+}
+
+/* ---- kinds, which have colours ---- */
+
+static void a_function_has_the_kind_of_its_code(void **state)
+{
+	static const struct {
+		const char *name;
+		enum page_kind kind;
+		bool is_library;
+	} expected[] = {
+		{"work", PAGE_YOURS, false},   {"square", PAGE_YOURS, false},
+		{"crc32", PAGE_LIBRARY, true}, {"<module>", PAGE_PYTHON, false},
+		{"dither", PAGE_JIT, false},   {"vfs_read", PAGE_KERNEL, false},
+		{"np_sum", PAGE_PYTHON, true}, {"jit_sum", PAGE_JIT, true},
+	};
+	json_t *stacks;
+	const json_t *functions, *texts;
+
+	(void)state;
+	build_mixed_export(p);
+	add_stack(p, 0, 1,
+		  add_location(p, add_mapping(p, PROFILE_PYTHON), 0x70, MISS_NONE,
+			       "np_sum@/usr/lib/python3/dist-packages/np.py:3"));
+	add_stack(p, 0, 1,
+		  add_location(p, add_mapping(p, PROFILE_JIT), 0x80, MISS_NONE,
+			       "jit_sum@/usr/lib/python3/dist-packages/np.py:9"));
+	render();
+	stacks = data("stacks-data");
+	functions = json_object_get(stacks, "functions");
+	texts = json_object_get(stacks, "texts");
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		int64_t flags = -1;
+
+		for (size_t k = 0; k < json_array_size(functions); k += 5)
+			if (!strcmp(json_string_value(json_array_get(
+					    texts, (size_t)number(functions, k))),
+				    expected[i].name))
+				flags = number(functions, k + 4);
+		assert_int_not_equal(flags, -1);
+		assert_int_equal(flags & 7, expected[i].kind);
+		assert_int_equal(!!(flags & 8), expected[i].is_library);
+	}
+	json_decref(stacks);
+}
+
+/* ---- instructions ---- */
+
+/* Three instructions of line 12, two of line 13. A caller has the address it returns to. */
+static const struct instruction decoded[] = {
+	{.address = 0x1000, .size_bytes = 10, .text = "mov rax, <evil>"},
+	{.address = 0x100a, .size_bytes = 10, .text = "idiv esi"},
+	{.address = 0x1014, .size_bytes = 10, .text = "add r8d, eax"},
+	{.address = 0x101e,
+	 .size_bytes = 100,
+	 .text = "call 0x2000",
+	 .flow = INSTRUCTION_CALL},
+	{.address = 0x1082, .size_bytes = 1, .text = "ret"},
+};
+
+static struct machine_code *decode_by_hand(void)
+{
+	struct profile_code *code = calloc(1, sizeof(*code));
+	uint32_t app = add_mapping(p, "/home/me/app");
+	uint32_t at_idiv = add_location(p, app, 0x100a, MISS_NONE, "work@/a.c:12");
+	uint32_t at_add = add_location(p, app, 0x1014, MISS_NONE, "work@/a.c:12");
+	uint32_t at_call = add_location(p, app, 0x1082, MISS_NONE, "work@/a.c:13");
+	uint32_t below = add_location(p, app, 0x2000, MISS_NO_DEBUG_INFO, "check");
+	uint32_t work = p->lines[p->locations[at_idiv].first_line].function;
+	struct machine_code *m = NULL;
+	struct error err = {0};
+
+	add_stack(p, 0, 70, at_idiv);
+	add_stack(p, 0, 20, at_add);
+	add_stack(p, 0, 10, below, at_call);
+	*code = (struct profile_code){
+		.mapping = app, .address = 0x1000, .size_bytes = 131, .nr_rows = 2};
+	code->rows = calloc(2, sizeof(*code->rows));
+	code->rows[0] = (struct profile_code_row){0x1000, {work, 12}};
+	code->rows[1] = (struct profile_code_row){0x101e, {work, 13}};
+	p->extra.codes = code;
+	p->extra.nr_codes = p->extra.cap_codes = 1;
+	if (machine_code_new(p, machine_code_of_all, &m, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(m->nr, 1);
+	m->pieces[0].nr = ARRAY_SIZE(decoded);
+	m->pieces[0].instructions = malloc(sizeof(decoded));
+	memcpy(m->pieces[0].instructions, decoded, sizeof(decoded));
+	m->pieces[0].bytes = calloc(1, 131);
+	assert_int_equal(machine_code_place(m, p), 0);
+	return m;
+}
+
+static void a_line_has_its_instructions(void **state)
+{
+	static const int64_t expected[][5] = {
+		/* address, line, samples, CPU, CPU of what it calls */
+		{0x1000, 12, 0, 0, 0},
+		{0x100a, 12, 70, 70ll * PERIOD_NS, 0},
+		{0x1014, 12, 20, 20ll * PERIOD_NS, 0},
+		{0x101e, 13, 0, 0, 10ll * PERIOD_NS},
+		{0x1082, 13, 0, 0, 0},
+	};
+	_cleanup_(machine_code_freep) struct machine_code *m = decode_by_hand();
+	json_t *facts;
+	const json_t *piece, *at, *texts;
+
+	(void)state;
+	render_with(m);
+	facts = data("facts-data");
+	piece = json_array_get(json_object_get(facts, "code"), 0);
+	at = json_object_get(piece, "at");
+	texts = json_object_get(piece, "texts");
+	assert_string_equal(json_string_value(json_object_get(piece, "function")),
+			    "work");
+	assert_string_equal(json_string_value(json_object_get(piece, "object")), "app");
+	assert_int_equal(json_array_size(at), 6 * ARRAY_SIZE(expected));
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		assert_string_equal(json_string_value(json_array_get(texts, i)),
+				    decoded[i].text);
+		assert_int_equal(number(at, 6 * i), expected[i][0]);
+		assert_int_equal(number(at, 6 * i + 1), 0); /* the file's number */
+		for (size_t k = 1; k < 5; k++)
+			assert_int_equal(number(at, 6 * i + 1 + k), expected[i][k]);
+	}
+	json_decref(facts);
 }
 
 /* ---- times ---- */
@@ -344,17 +711,8 @@ static void add_timed(void)
 /* Compares the line with the one that --time leaves. */
 static void assert_line_is(const json_t *stacks, int64_t line, int64_t from, int64_t to)
 {
-	static const struct attribution_options options = {0};
-	_cleanup_(attribution_freep) struct attribution *a = NULL;
-	struct weight found = self_between(stacks, line, from, to), expected = {0};
-
-	assert_int_equal(attribution_new(p, &options, &a), 0);
-	for (size_t i = 0; a->nr_files && i < a->files[0].nr_lines; i++)
-		if (a->files[0].lines[i].line == line)
-			expected = a->files[0].lines[i].self;
-	assert_int_equal(found.samples, expected.samples);
 	/* Each of two samples of the profile is rounded apart. */
-	assert_in_range(found.cpu_ns + 2, expected.cpu_ns, expected.cpu_ns + 4);
+	assert_self_is(line, self_between(stacks, line, from, to), 2);
 }
 
 static void a_time_of_the_page_is_that_of_time(void **state)
@@ -462,6 +820,11 @@ int main(void)
 		TEST(hostile_names_are_text),
 		TEST(samples_are_charged_as_in_annotate),
 		TEST(a_large_profile_loses_callers),
+		TEST(a_page_of_any_text_is_small),
+		TEST(texts_count_as_json),
+		TEST(the_filters_of_a_page_are_those_of_annotate),
+		TEST(a_function_has_the_kind_of_its_code),
+		TEST(a_line_has_its_instructions),
 		TEST(a_time_of_the_page_is_that_of_time),
 		TEST(all_parts_are_the_whole),
 		TEST(a_profile_without_times_has_no_buckets),
