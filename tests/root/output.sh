@@ -1,5 +1,5 @@
 #!/bin/sh
-# The output file: written safely, the old one kept, with the right owner, or not written.
+# The output file: written safely, the old one kept, with the right owner, or not written; the page beside it.
 . "${TOP:?}/tests/root/lib.sh"
 
 hot=$(build hot.c)
@@ -54,6 +54,47 @@ else
 	skip disk-full "$(tail -n 1 mount.err)"
 fi
 
+# ---- pages ----
+
+# has_page NAME: NAME.html and NAME.pb.gz are there, with the owner and mode of each other; err names both, and
+# the page is that of lineburn html.
+has_page() {
+	[ "$(stat -c %U:%a "$1.html")" = "$(stat -c %U:%a "$1.pb.gz")" ] ||
+		{ echo "page $(stat -c %U:%a "$1.html"), profile $(stat -c %U:%a "$1.pb.gz")"; return 1; }
+	grep -q "^lineburn: the page is $1.html, the profile $1.pb.gz\$" err || { tail -n 1 err; return 1; }
+	"$LB" html "$1.pb.gz" -o - >again.html 2>html.err || { tail -n 1 html.err; return 1; }
+	cmp again.html "$1.html"
+}
+run_page() {
+	"$LB" run -F 999 -o p.html -- "$hot" 3 >out 2>err || { tail -n 1 err; return 1; }
+	has_page p && grep -q "^Where the CPU goes" out
+}
+check run-writes-a-page run_page
+record_page() {
+	"$hot" 1000 &
+	status=0
+	"$LB" record -F 999 -d 1 -p $! -o q.html >out 2>err || status=$?
+	kill_own $!
+	[ $status -eq 0 ] || { tail -n 1 err; return 1; }
+	has_page q
+}
+check record-writes-a-page record_page
+# A browser is not started as root.
+mkdir bin
+cat >bin/xdg-open <<-END
+	#!/bin/sh
+	echo "\$(id -un) \$1" >"$PWD/home/opened.new"
+	mv "$PWD/home/opened.new" "$PWD/home/opened"
+END
+chmod 755 bin bin/xdg-open
+mkdir home
+open_as_root() {
+	PATH=$PWD/bin:$PATH "$LB" run -F 999 --open -o r.html -- "$hot" 3 >out 2>err || { tail -n 1 err; return 1; }
+	grep -q "lineburn starts no browser as root: open $PWD/r.html as" err || { tail -n 1 err; return 1; }
+	has_page r && [ ! -e home/opened ]
+}
+check root-opens-no-browser open_as_root
+
 missing_folder() {
 	status=0
 	"$LB" record -a -d 1 -o no/such/folder.pb.gz >out 2>err || status=$?
@@ -81,7 +122,6 @@ if ! { groupadd "$user-extra" && useradd -M -d /nonexistent -s /bin/sh -G "$user
 fi
 echo "$user ALL=(root) NOPASSWD: ALL" >"$rule"
 chmod 440 "$rule"
-mkdir home
 chown "$user" home
 cp "$LB" /tmp/"$user"
 chmod 755 /tmp/"$user"
@@ -104,6 +144,16 @@ sudo_annotate() {
 	profile_has sudo.json "s['count'] > 50" "sums_close()"
 }
 check sudo-user-reads-it sudo_annotate
+# The page belongs to the user, whose browser opens it; the profile, too.
+sudo_page() {
+	as_user "PATH='$PWD/bin':\$PATH sudo -n /tmp/$user run -F 999 --open -o p.html -- sh -c 'i=0; while [ \$i -lt 200000 ]; do i=\$((i+1)); done'" >out 2>err ||
+		{ tail -n 1 err; return 1; }
+	[ "$(stat -c %U:%a home/p.html home/p.pb.gz)" = "$user:600
+$user:600" ] || { echo "owners: $(stat -c %U:%a home/p.html home/p.pb.gz)"; return 1; }
+	wait_until 10 test -e home/opened || { echo "nothing opened it"; return 1; }
+	[ "$(cat home/opened)" = "$user $PWD/home/p.html" ] || { echo "opened: $(cat home/opened), not $PWD/home/p.html"; return 1; }
+}
+check sudo-opens-the-page sudo_page
 # Under sudo, lineburn refuses a folder that the user cannot write to, before it starts the command.
 sudo_no_escape() {
 	mkdir -p closed
