@@ -14,14 +14,12 @@
 #include "launch/launch.h"
 
 /* Runs in the child. Return: -errno of what failed. */
-static int exec_browser(char *path, const struct launch_user *user)
+static int exec_browser(char *path)
 {
 	char name[] = "xdg-open";
 	char *argv[] = {name, path, NULL};
-	int null, rc = user->is_other ? launch_become(user) : 0;
+	int null;
 
-	if (rc)
-		return rc;
 	/* A browser says nothing that belongs among our output. */
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null < 0 || faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) ||
@@ -40,11 +38,15 @@ static int exec_browser(char *path, const struct launch_user *user)
 _Noreturn static void start_browser(char *path, const struct launch_user *user,
 				    int failed_fd)
 {
-	int rc = fork();
+	/* Before the fork: an orphan has no sudo above it, which has the user's PATH. */
+	int rc = user->is_other ? launch_become(user) : 0;
 
-	if (rc > 0)
-		_exit(0);
-	rc = rc ? -errno : exec_browser(path, user);
+	if (!rc) {
+		rc = fork();
+		if (rc > 0)
+			_exit(0);
+		rc = rc ? -errno : exec_browser(path);
+	}
 	if (write(failed_fd, &rc, sizeof(rc)) != sizeof(rc))
 		_exit(1);
 	_exit(1);

@@ -150,7 +150,7 @@ sudo_page() {
 		{ tail -n 1 err; return 1; }
 	[ "$(stat -c %U:%a home/p.html home/p.pb.gz)" = "$user:600
 $user:600" ] || { echo "owners: $(stat -c %U:%a home/p.html home/p.pb.gz)"; return 1; }
-	wait_until 10 test -e home/opened || { echo "nothing opened it"; return 1; }
+	wait_until 10 test -e home/opened || { echo "nothing opened it: $(tail -n 1 err)"; return 1; }
 	[ "$(cat home/opened)" = "$user $PWD/home/p.html" ] || { echo "opened: $(cat home/opened), not $PWD/home/p.html"; return 1; }
 }
 check sudo-opens-the-page sudo_page
