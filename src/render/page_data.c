@@ -21,6 +21,7 @@
 #define WHOLE_BYTES     (24u << 10) /* files up to this size are whole */
 #define MIN_NODE_BYTES  5 /* "1,99," */
 #define MEAN_NODE_BYTES 9 /* with its part of a sample */
+#define MEAN_LINE_BYTES 60 /* with its sample, and its part of a function */
 
 /* ---- values ---- */
 
@@ -343,7 +344,7 @@ static json_t *label_value(struct json_builder *b, const struct page_labels *lab
 }
 
 /* "The rarest stacks, 2.1 % of the profile, have ..." */
-static json_t *cut_value(const struct attribution *a, struct weight cut,
+static json_t *cut_value(const struct attribution *a, const struct page_stacks *s,
 			 enum page_detail detail)
 {
 	static const char *const missing[] = {
@@ -354,17 +355,24 @@ static json_t *cut_value(const struct attribution *a, struct weight cut,
 			"There are too many programs, processes and threads to "
 			"tell them apart on a page. ",
 	};
-	char text[512] = "";
+	char text[768] = "";
 
 	text_append(text, sizeof(text), "%s", missing[detail]);
-	if (!weight_is_zero(&cut))
+	if (!weight_is_zero(&s->cut))
 		text_append(text, sizeof(text),
 			    "The rarest stacks, %s %% of the profile, have only their "
 			    "charged line here, since a page holds %u KB of data: self "
 			    "is exact, total of callers is too low by that share. A page "
 			    "of one container or program has more: lineburn html --comm "
 			    "NAME.",
-			    figure_percent(share_of(a, &cut)).text, PAGE_MAX_BYTES >> 10);
+			    figure_percent(share_of(a, &s->cut)).text,
+			    PAGE_MAX_BYTES >> 10);
+	if (!weight_is_zero(&s->dropped))
+		text_append(text, sizeof(text),
+			    "%sThe rarest lines, %s %% of the profile together, are left "
+			    "out, since there are too many lines for a page.",
+			    weight_is_zero(&s->cut) ? "" : " ",
+			    figure_percent(share_of(a, &s->dropped)).text);
 	return json_string(text);
 }
 
@@ -389,7 +397,7 @@ static char *print_stacks(const struct attribution *a, const struct page_stacks 
 	json_set(&b, root, "weights", weights_value(&b, a, &weights));
 	json_set(&b, root, "bucketNs", json_count(s->bucket_ns));
 	json_set(&b, root, "labels", labels);
-	json_set(&b, root, "cut", cut_value(a, s->cut, detail));
+	json_set(&b, root, "cut", cut_value(a, s, detail));
 	tally_deinit(&texts.index);
 	tally_deinit(&weights);
 	return page_json_print(&b, root);
@@ -397,11 +405,12 @@ static char *print_stacks(const struct attribution *a, const struct page_stacks 
 
 /* Prints the stacks again, in @ret. Return: 0 or -ENOMEM. */
 static int print_stacks_with(const struct render_input *in, enum page_detail detail,
-			     size_t max_nodes, char **ret)
+			     size_t max_nodes, size_t max_frames, char **ret)
 {
 	_cleanup_(page_labels_freep) struct page_labels *labels = NULL;
 	_cleanup_(page_stacks_freep) struct page_stacks *s = NULL;
 	struct page_stacks_options options = {.max_nodes = max_nodes,
+					      .max_frames = max_frames,
 					      .max_repeats = PAGE_MAX_TIMES};
 	int r = page_labels_new(in->profile, detail, &labels);
 
@@ -418,24 +427,27 @@ static int print_stacks_with(const struct render_input *in, enum page_detail det
 
 /*
  * Prints the stacks in at most @max bytes. If they do not fit, first without callers, to
- * see how much the labels leave for these; then with as many as fit.
+ * see how much the labels leave for these; then with as many as fit. If there is no room
+ * for all lines, not even for these.
  */
 static int print_fitting_stacks(const struct render_input *in, size_t max, char **ret)
 {
 	enum page_detail detail = PAGE_ALL_LABELS;
-	int r = print_stacks_with(in, detail, max / MIN_NODE_BYTES, ret);
-	size_t max_nodes;
+	int r = print_stacks_with(in, detail, max / MIN_NODE_BYTES, SIZE_MAX, ret);
+	size_t max_nodes, max_frames = max / MEAN_LINE_BYTES;
 
 	if (r || strlen(*ret) <= max)
 		return r;
-	r = print_stacks_with(in, detail, 0, ret);
+	r = print_stacks_with(in, detail, 0, SIZE_MAX, ret);
 	while (!r && strlen(*ret) > max / 4 * 3 && detail < PAGE_NO_LABELS)
-		r = print_stacks_with(in, ++detail, 0, ret);
-	if (r || strlen(*ret) >= max)
+		r = print_stacks_with(in, ++detail, 0, SIZE_MAX, ret);
+	for (; !r && strlen(*ret) > max && max_frames; max_frames = max_frames / 4 * 3)
+		r = print_stacks_with(in, detail, 0, max_frames, ret);
+	if (r || max_frames < max / MEAN_LINE_BYTES || strlen(*ret) >= max)
 		return r;
 	max_nodes = (max - strlen(*ret)) / MEAN_NODE_BYTES;
 	do
-		r = print_stacks_with(in, detail, max_nodes, ret);
+		r = print_stacks_with(in, detail, max_nodes, SIZE_MAX, ret);
 	while (!r && strlen(*ret) > max && (max_nodes = max_nodes / 5 * 4));
 	return r;
 }

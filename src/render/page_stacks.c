@@ -31,7 +31,7 @@ struct page_builder {
 	/* By line of the profile, twice: its frame + 1 if its number counts; if not. */
 	uint32_t *frame_of[2];
 	uint32_t *nameless_of; /* frame + 1 of a location without lines */
-	size_t max_nodes;
+	size_t max_nodes, max_frames;
 };
 
 static void page_builder_deinit(struct page_builder *b)
@@ -166,12 +166,13 @@ static uint32_t nameless_frame(struct page_builder *b, const struct page_mapping
 	return frame_number(b, &frame);
 }
 
-static uint32_t cut_frame(struct page_builder *b)
+/* @name  PAGE_CUT, PAGE_DROPPED */
+static uint32_t stand_in_frame(struct page_builder *b, const char *name)
 {
 	static const struct page_mapping none = {.object = "", .kind = CODE_UNKNOWN};
 	struct strpool *pool = b->p->pool;
 	const struct page_frame frame = {
-		.function = function_number(b, strpool_add(pool, PAGE_CUT),
+		.function = function_number(b, strpool_add(pool, name),
 					    strpool_add(pool, ""), 0, &none)};
 
 	return frame_number(b, &frame);
@@ -381,9 +382,14 @@ static int walk_stack(struct page_builder *b, size_t index, uint32_t labels,
 		.node = PROFILE_NONE,
 		.charged = PROFILE_NONE,
 	};
-	int r = w.is_whole ? 0 : descend(b, &w.node, cut_frame(b));
+	bool is_dropped = b->to->nr_frames >= b->max_frames;
+	int r = 0;
 
-	for (uint32_t i = s->nr_locations; i-- > 0 && !r;) {
+	if (is_dropped)
+		r = descend(b, &w.node, stand_in_frame(b, PAGE_DROPPED));
+	else if (!w.is_whole)
+		r = descend(b, &w.node, stand_in_frame(b, PAGE_CUT));
+	for (uint32_t i = s->nr_locations; i-- > 0 && !r && !is_dropped;) {
 		w.index = i;
 		r = walk_location(b, &w, locations[i]);
 	}
@@ -391,7 +397,9 @@ static int walk_stack(struct page_builder *b, size_t index, uint32_t labels,
 	if (!r && w.node == PROFILE_NONE)
 		r = descend(b, &w.node,
 			    nameless_frame(b, &b->mappings[b->p->nr_mappings]));
-	if (!w.is_whole)
+	if (is_dropped)
+		weight_add(&b->to->dropped, weight);
+	else if (!w.is_whole)
 		weight_add(&b->to->cut, weight);
 	return r ? r
 		 : add_parts(b, s,
@@ -530,7 +538,10 @@ int page_stacks_new(const struct profile *p, const struct attribution *a,
 		    const struct page_stacks_options *options, struct page_stacks **ret)
 {
 	_cleanup_(page_builder_deinit) struct page_builder b = {
-		.p = p, .a = a, .max_nodes = options->max_nodes};
+		.p = p,
+		.a = a,
+		.max_nodes = options->max_nodes,
+		.max_frames = options->max_frames};
 	int r = page_builder_init(&b);
 
 	if (!r)

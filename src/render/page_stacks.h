@@ -68,6 +68,7 @@ struct page_stacks {
 	size_t nr_samples, cap_samples;
 	uint64_t bucket_ns; /* 0: times are not known */
 	struct weight cut; /* of samples that lost their callers */
+	struct weight dropped; /* of those that lost their line, too */
 };
 
 struct page_stacks_options {
@@ -78,14 +79,20 @@ struct page_stacks_options {
 	 */
 	size_t max_nodes;
 	/*
+	 * Once there are this many different frames, the lighter samples lose their line,
+	 * too; PAGE_DROPPED stands for it.
+	 */
+	size_t max_frames;
+	/*
 	 * Buckets become longer until no more samples than this differ from the one before
 	 * only in their bucket.
 	 */
 	size_t max_repeats;
 };
 
-/* The function that stands for callers that are left out. */
-#define PAGE_CUT "[callers left out]"
+/* The functions that stand for callers and for lines that are left out. */
+#define PAGE_CUT     "[callers left out]"
+#define PAGE_DROPPED "[lines left out]"
 
 /** Does @s differ from the sample before only in its bucket? */
 bool page_sample_repeats(const struct page_stacks *s, size_t sample);

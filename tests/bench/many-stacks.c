@@ -2,7 +2,7 @@
 /*
  * Writes a profile of many different stacks, for the commands that read profiles.
  *
- *	many-stacks STACKS FILE
+ *	many-stacks STACKS FILE [SEED]
  *
  * A stack has up to 40 frames, in 500 files of 20 functions with 10 hot lines each. It
  * shares its outermost frames with the stack before, all but 5 of them on average, as
@@ -23,7 +23,7 @@
 
 static uint64_t state = 1;
 
-/* The same numbers in each run. */
+/* The same numbers in each run with one seed. */
 static uint32_t below(uint32_t limit)
 {
 	state = state * 6364136223846793005 + 1442695040888963407;
@@ -111,10 +111,12 @@ int main(int argc, char **argv)
 	size_t len;
 	FILE *out;
 
-	if (argc != 3) {
-		fprintf(stderr, "usage: many-stacks STACKS FILE\n");
+	if (argc != 3 && argc != 4) {
+		fprintf(stderr, "usage: many-stacks STACKS FILE [SEED]\n");
 		return 2;
 	}
+	if (argc == 4)
+		state = strtoul(argv[3], NULL, 10);
 	add_stacks(p, (uint32_t)strtoul(argv[1], NULL, 10));
 	p->extra.present = true;
 	if (pprof_write(p, true, &data, &len))

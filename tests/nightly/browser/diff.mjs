@@ -9,7 +9,7 @@
  *   accessible PAGE     axe-core's rules, light and dark
  */
 import { readFileSync } from "node:fs";
-import { OWN_ELEMENTS, accessibleWith, elements, hash, holds, open, opens, policyHolds, reload, rest, rows, run, same, text, troubles } from "./lib.mjs";
+import { OWN_ELEMENTS, accessibleWith, elements, hash, holds, open, opens, policyHolds, prints, reload, rest, rows, run, same, text, troubles } from "./lib.mjs";
 
 const go = (page, fragment) => page.evaluate((f) => { location.hash = f; }, fragment);
 
@@ -265,7 +265,7 @@ async function uses(browser) {
 	await page.click("#theme");
 	await page.click("#theme");
 	holds("dark", light !== await background(page));
-	holds("printed", (await page.pdf()).length > 10000);
+	await prints(page);
 	const narrow = await open(browser, { viewport: { width: 360, height: 700 } });
 	same("no sideways scrolling at 360 pixels", await narrow.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
 	const dark = await open(browser, { colorScheme: "dark" });

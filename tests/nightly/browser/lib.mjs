@@ -81,7 +81,30 @@ export async function policyHolds(page) {
 	troubles.splice(0);
 }
 
-/* How long it takes to open, in CPU time of the page. */
+/* On paper: no controls, all of the selected line's source and of the tables, nothing cut. */
+export async function prints(page) {
+	await page.emulateMedia({ media: "print" });
+	const shown = await page.evaluate(() => {
+		const box = (selector) => document.querySelector(selector)?.getBoundingClientRect();
+		const isShown = (selector) => Boolean(box(selector)?.height);
+		const cut = (e) => /auto|scroll|hidden/.test(getComputedStyle(e).overflowY) && e.scrollHeight > e.clientHeight + 1;
+		const code = box("#code");
+		const row = box("#code tr.selected");
+		return {
+			controls: [...document.querySelectorAll("form, select, button")].filter((e) => e.getBoundingClientRect().height && !e.closest("th")).length,
+			table: isShown("#hot tbody tr"),
+			selected: isShown("#selected"),
+			row: Boolean(row?.height) && row.top >= code.top && row.bottom <= code.bottom + 1,
+			cut: [...document.querySelectorAll("#code, #hot, #selected, #selected :not(.visually-hidden)")].concat(document.querySelector("#hot").parentNode)
+				.filter(cut).map((e) => e.id || e.className),
+		};
+	});
+	same("printed", shown, { controls: 0, table: true, selected: true, row: true, cut: [] });
+	holds("there is a PDF", (await page.pdf()).length > 10000);
+	await page.emulateMedia({ media: null });
+}
+
+/* How long it takes to open, in CPU time of the page, and until one sees the first rows. */
 export async function opens(browser) {
 	const page = await open(browser);
 	const client = await page.context().newCDPSession(page);
@@ -89,10 +112,11 @@ export async function opens(browser) {
 	await reload(page);
 	const { metrics } = await client.send("Performance.getMetrics");
 	const ms = Math.round(1000 * metrics.find((m) => m.name === "TaskDuration").value);
+	const seen = await page.evaluate(() => Math.round(performance.getEntriesByName("first-contentful-paint")[0].startTime));
 	const bytes = readFileSync(file).length;
 	holds(`${bytes} bytes are fewer than 1.5 MB`, bytes < 1500000);
 	holds(`${ms} ms of CPU are less than a second`, ms < 1000);
-	return `${bytes} bytes, ${ms} ms of CPU until it is drawn`;
+	return `${bytes} bytes, ${ms} ms of CPU until it is drawn, seen after ${seen} ms`;
 }
 
 /* axe-core's rules, light and dark, with each fragment; and @words in the page without scripts. */

@@ -4,7 +4,9 @@
  * usage: node page.mjs CHECK PAGE [ARGUMENT...]
  *   harmless PAGE               names and sources of the page run nothing and load nothing
  *   figures PAGE JSON [HASH]    each line's self and total are those of annotate --json
- *   opens PAGE                  how long it takes, in CPU time of the page
+ *   opens PAGE                  how long it takes, in CPU time of the page, and until one sees it
+ *   filters PAGE NAME...        there is a filter of each name, and each shows a part
+ *   instructions PAGE JSON      those of the hottest line are those of annotate --asm FILE:LINE --json
  *   uses PAGE                   search, tables, lines, callers, filters, zoom, time, address, keys, print
  *   finds PAGE JSON SOURCE      the hottest line of tests/workloads/python/mixed.py's Numba code and its caller: one click
  *   accessible PAGE             axe-core's rules, light and dark
@@ -14,7 +16,7 @@
  */
 import { mkdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { OWN_ELEMENTS, accessibleWith, elements, hash, holds, open, opens, policyHolds, rest, rows, run, same, text, troubles } from "./lib.mjs";
+import { OWN_ELEMENTS, accessibleWith, elements, hash, holds, open, opens, policyHolds, prints, reload, rest, rows, run, same, text, troubles } from "./lib.mjs";
 
 /* ---- checks ---- */
 
@@ -56,6 +58,61 @@ function percent(share) {
 /* The interval is rounded apart. */
 const figure = (cell) => cell.replace(/\s*\u00b1.*/, "");
 
+/* Wilson's interval of 95 % of a share of @n samples. */
+function wilson(share, n) {
+	const z = 1.959963984540054;
+	const centre = (share + z * z / (2 * n)) / (1 + z * z / n);
+	const half = z / (1 + z * z / n) * Math.sqrt(share * (1 - share) / n + z * z / (4 * n * n));
+	return [share > 0 ? Math.max(0, centre - half) : 0, share < 1 ? Math.min(1, centre + half) : 1];
+}
+
+/* Of how many samples is this the interval? */
+function samplesOf(share, [low, high]) {
+	let [few, many] = [1, 1e9];
+	for (let i = 0; i < 100; i++) {
+		const [from, to] = wilson(share, Math.sqrt(few * many));
+		if (to - from > high - low)
+			few = Math.sqrt(few * many);
+		else
+			many = Math.sqrt(few * many);
+	}
+	return Math.sqrt(few * many);
+}
+
+/* What was recorded, what was lost and what it cost. */
+async function sameNotes(page, profile) {
+	const about = await text(page, "#facts");
+	const notes = await text(page, "#misses");
+	const { lost } = profile.samples;
+	for (const word of profile.command)
+		holds(`"${about}" has ${word}`, about.includes(word));
+	holds("the first row has the samples", (await text(page, "#summary")).startsWith(`${profile.samples.count} samples at `));
+	holds(`"${notes}" has ${lost} lost samples`, new RegExp(`(^|\\D)${lost} samples? lost`).test(notes));
+	if (profile.losses.missed)
+		holds(`"${notes}" has ${profile.losses.missed} ticks`, new RegExp(`(^|\\D)${profile.losses.missed} ticks? of`).test(notes));
+	const cost = `Profiling itself cost ${(profile.cost.bpf_ns_per_sample / 1000).toFixed(2)} us a sample in the kernel (${profile.cost.bpf_cpu_percent.toFixed(2)} % of one CPU)`;
+	holds(`"${notes}" has "${cost}"`, notes.includes(cost));
+}
+
+async function instructions(browser) {
+	const profile = JSON.parse(readFileSync(rest[0], "utf8"));
+	const page = await open(browser);
+	const key = await page.getAttribute("#hot tbody tr:first-child a", "title");
+	const expected = new Map(profile.asm.flatMap((piece) => piece.instructions)
+		.filter((at) => `${at.file}:${at.line}` === key && (at.samples_cpu_ns || at.below_cpu_ns))
+		.map((at) => [at.address.toString(16), [percent(at.samples_cpu_ns / profile.samples.cpu_ns), percent(at.below_cpu_ns / profile.samples.cpu_ns), at.text]]));
+	holds(`${key} has instructions with samples`, expected.size > 0);
+	const found = await page.$$eval("#selected .instructions tbody tr", (all) => all.map((tr) => [...tr.cells].map((td) => td.textContent)));
+	const rowsOf = found.filter((row) => row.length === 4);
+	const withSamples = rowsOf.filter(([self, below]) => self || below);
+	holds("the code has a name", found[0].length === 1 && found[0][0].length > 0);
+	holds("others are beside them", rowsOf.length > withSamples.length);
+	same("addresses", withSamples.map((row) => row[2]).sort(), [...expected.keys()].sort());
+	for (const [self, below, address, words] of withSamples)
+		same(address, [self, below, words], expected.get(address));
+	return `${withSamples.length} instructions of ${key}`;
+}
+
 async function figures(browser) {
 	const profile = JSON.parse(readFileSync(rest[0], "utf8"));
 	const page = await open(browser, {}, `#all=1&${rest[1] || ""}`);
@@ -70,7 +127,7 @@ async function figures(browser) {
 				expected.set(`${f.path}:${l.line}`, [percent(of(l, "self") / all), percent(of(l, "total") / all), l.function]);
 	const table = await page.$$eval("#hot tbody tr", (trs) => trs.map((tr) => [
 		tr.querySelector("a").title, tr.cells[0].textContent, tr.cells[1].textContent, tr.cells[4].textContent,
-		tr.cells[0].title]));
+		tr.cells[0].title, tr.cells[1].title]));
 	for (const [key, self, total, name] of table)
 		found.set(key, [figure(self), figure(total), name]);
 	same("lines", [...found.keys()].sort(), [...expected.keys()].sort());
@@ -80,10 +137,21 @@ async function figures(browser) {
 		nr += found.get(key)[2] === value[2];
 	}
 	holds("nearly all lines have annotate's function", nr >= 0.98 * expected.size);
-	/* Wilson's interval of the hottest line. */
+	/* Wilson's interval of the hottest line; those of totals are of as many samples. */
+	const endsOf = (title) => (title.match(/[\d.]+(?= %)/g) || []).slice(1).map(Number);
 	const hottest = profile.files.flatMap((f) => f.lines).sort((a, b) => of(b, "self") - of(a, "self"))[0];
-	const ends = (table[0][4].match(/[\d.]+(?= %)/g) || []).slice(1).map(Number);
-	same("interval", ends, hottest.self_ci95.map((end) => Number((100 * end).toFixed(1))));
+	same("interval", endsOf(table[0][4]), hottest.self_ci95.map((end) => Number((100 * end).toFixed(1))));
+	const nrEqual = samplesOf(of(hottest, "self") / all, hottest.self_ci95);
+	const totals = new Map(profile.files.flatMap((f) => f.lines.map((l) => [`${f.path}:${l.line}`, of(l, "total") / all])));
+	for (const [key, , total, , , title] of table.filter((row) => row[2])) {
+		const expectedEnds = wilson(totals.get(key), nrEqual).map((end) => 100 * end);
+		/* Of figures with a digit; the page weighs samples of one stack together. */
+		const error = 0.051 + 0.01 * (expectedEnds[1] - expectedEnds[0]);
+		holds(`${key}: total ${total} has the interval ${title}, not ${expectedEnds}`,
+			endsOf(title).every((end, i) => Math.abs(end - expectedEnds[i]) < error) && endsOf(title).length === 2);
+	}
+	if (!rest[1])
+		await sameNotes(page, profile);
 	return `${expected.size} lines`;
 }
 
@@ -143,18 +211,29 @@ async function usesCallers(page) {
 }
 
 async function usesFilters(page) {
-	const selects = await page.$$("#filters select");
-	holds("there are filters", selects.length > 0);
-	for (const select of selects) {
-		const values = await select.$$eval("option", (all) => all.map((o) => o.value));
-		await select.selectOption(values[1]);
-		holds("a part is shown", /^\d+ of \d+ samples/.test(await text(page, "#status")));
-		await page.reload();
-		await page.waitForSelector("html[data-ready]");
-		same("the filter after a reload", await page.$eval(`#filters select >> nth=${selects.indexOf(select)}`, (s) => s.value), values[1]);
+	const names = await page.$$eval("#filters #labels label", (all) => all.map((label) => label.firstChild.textContent));
+	holds("there are filters", names.length > 0);
+	for (const i of names.keys()) {
+		const select = `#filters select >> nth=${i}`;
+		const all = await text(page, "#status");
+		const [, value] = await page.$$eval(`${select} >> option`, (options) => options.map((o) => o.value));
+		await page.selectOption(select, value);
+		const part = await text(page, "#status");
+		holds(`a part is shown: ${part}`, /^\d+ of \d+ samples/.test(part));
+		await reload(page);
+		same(`the filter ${names[i]} after a reload`, [await page.$eval(select, (s) => s.value), await text(page, "#status")], [value, part]);
 		await page.click("#reset");
-		break;
+		same(`without ${names[i]}`, await text(page, "#status"), all);
 	}
+	return names;
+}
+
+async function filters(browser) {
+	const names = await usesFilters(await open(browser));
+	for (const name of rest)
+		holds(`${name} is one of ${names}`, names.includes(name));
+	same("troubles", troubles, []);
+	return names.join(", ");
 }
 
 async function usesFlame(page) {
@@ -180,6 +259,18 @@ async function usesFlame(page) {
 	await page.click("#flame-lines");
 	holds("frames of lines", (await frames()).some((t) => /:\d+ /.test(t)));
 	await page.click("#flame-functions");
+	/* The search marks its frames, and no others. */
+	const marked = () => page.$$eval("#chart g.frame", (all) => all.filter((g) => g.querySelector("rect").getAttribute("fill") === "var(--hit)")
+		.map((g) => g.querySelector("title").textContent.split("  ")[0]));
+	same("marked without a search", await marked(), []);
+	const name = (await page.$$eval("#chart g.frame title", (all) => all.map((t) => t.textContent.split("  ")[0])))[2];
+	await page.fill("#search", name);
+	await page.waitForFunction(() => location.hash.includes("q="));
+	const hits = await marked();
+	holds(`frames of ${name} are marked`, hits.length > 0 && hits.every((hit) => hit.toLowerCase().includes(name.toLowerCase())));
+	await page.fill("#search", "");
+	await page.waitForFunction(() => !location.hash.includes("q="));
+	same("marked after the search", await marked(), []);
 }
 
 /* Drags over a part of the strip, 0 to 1. */
@@ -256,7 +347,7 @@ async function uses(browser) {
 	await page.click("#theme");
 	await page.click("#theme");
 	holds("dark", light !== await page.evaluate(() => getComputedStyle(document.body.parentNode).backgroundColor));
-	holds("printed", (await page.pdf()).length > 10000);
+	await prints(page);
 	const narrow = await open(browser, { viewport: { width: 360, height: 700 } });
 	same("no sideways scrolling at 360 pixels", await narrow.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
 	const dark = await open(browser, { colorScheme: "dark" });
@@ -300,4 +391,4 @@ async function shots(browser) {
 	return `page.png and flame-graph.png in ${rest[0]}`;
 }
 
-await run({ harmless, figures, opens, uses, finds, accessible, shots });
+await run({ harmless, figures, filters, instructions, opens, uses, finds, accessible, shots });

@@ -366,6 +366,34 @@ static void a_large_profile_loses_callers(void **state)
 	json_decref(stacks);
 }
 
+/* More lines than a page has room for, the first ones the heaviest. */
+static void many_lines_lose_the_rarest(void **state)
+{
+	uint32_t app = add_mapping(p, "/home/me/app");
+	json_t *stacks;
+	const char *cut;
+
+	(void)state;
+	for (uint32_t i = 0; i < 60000; i++) {
+		char frame[96];
+		uint32_t at;
+
+		snprintf(frame, sizeof(frame), "a_function_of_the_program_%u@/a.c:%u",
+			 i / 4, 1 + i);
+		at = add_location(p, app, 16 * i, MISS_NONE, frame);
+		add_stack(p, 0, i < 10 ? 100 : 1, at);
+	}
+	render();
+	assert_in_range(page_len, PAGE_MAX_BYTES / 2, MAX_PAGE_BYTES);
+	stacks = data("stacks-data");
+	for (int64_t line = 1; line <= 10; line++)
+		assert_int_equal(self_of(stacks, line), 100);
+	assert_int_equal(self_of(stacks, 60000), 0);
+	cut = json_string_value(json_object_get(stacks, "cut"));
+	assert_non_null(strstr(cut, "The rarest lines, "));
+	json_decref(stacks);
+}
+
 /* Adds a file of @nr_lines lines, each @line, whose line 1 has samples. */
 static void add_source_of(const char *path, const char *line, uint32_t nr_lines)
 {
@@ -820,6 +848,7 @@ int main(void)
 		TEST(hostile_names_are_text),
 		TEST(samples_are_charged_as_in_annotate),
 		TEST(a_large_profile_loses_callers),
+		TEST(many_lines_lose_the_rarest),
 		TEST(a_page_of_any_text_is_small),
 		TEST(texts_count_as_json),
 		TEST(the_filters_of_a_page_are_those_of_annotate),
