@@ -312,7 +312,7 @@ static void samples_are_charged_as_in_annotate(void **state)
 
 /* ---- the size of a page ---- */
 
-#define MAX_PAGE_BYTES 1499999 /* README.md: less than 1.5 MB */
+#define MAX_PAGE_BYTES 1499999 /* docs/formats.md: less than 1.5 MB */
 
 /* Stacks that have nothing in common but their first frame and their last ones. */
 static void add_many(uint32_t nr, uint32_t depth, uint32_t nr_threads)
