@@ -42,18 +42,18 @@ def html(data, lines, texts, name_of) -> str:
 
 # ---- text ----
 
-def _visible(text) -> str:
+def visible(text) -> str:
     """Replaces characters that would not be seen, or would move others (as U+202E does)."""
     return "".join(c if c == "\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
                    else "\\u%04x" % ord(c) for c in text)
 
 
 def _escaped(text) -> str:
-    return _html.escape(_visible(text), quote=True)
+    return _html.escape(visible(text), quote=True)
 
 
 def _code(text) -> str:
-    text = _visible(text).expandtabs(4)
+    text = visible(text).expandtabs(4)
     return _html.escape(text if len(text) <= _MAX_WIDTH else text[:_MAX_WIDTH] + " ...", quote=True)
 
 
@@ -98,7 +98,7 @@ def _head(data) -> str:
 
 
 def _hottest(lines, name_of):
-    found = [(line, _visible("%s:%d" % (name_of(line.file), line.line)), _visible(line.function))
+    found = [(line, visible("%s:%d" % (name_of(line.file), line.line)), visible(line.function))
              for line in lines[:_MAX_HOTTEST] if line.self_percent >= _MIN_PERCENT]
     place_width, function_width = (min(_MAX_COLUMN, max((len(row[i]) for row in found), default=0)) for i in (1, 2))
     rows = [_row(" self% total%  line", _FAINT)]

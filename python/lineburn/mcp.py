@@ -5,14 +5,17 @@ usage: python -m lineburn.mcp [PROFILE]
 
 PROFILE is the default of each tool's argument "profile"; without it, that is lineburn.pb.gz.
 Answers are short text. What an answer leaves out, it says, with the argument that shows more.
+Names and text are those of strangers, and an agent acts on what it reads: they stay within their row.
 """
 
+import errno
 import json
 import os
 import sys
 
 from . import _binary, _extra, _listing
 from ._binary import Error
+from ._listing import visible
 from ._profile import Profile
 
 _VERSIONS = ("2025-06-18", "2025-03-26", "2024-11-05")  # newest first
@@ -47,31 +50,33 @@ def hot_lines(profile, limit=20):
     opened = Profile(profile)
     lines = opened.lines
     rows = ["%5.1f %% self %5.1f %% total  %s:%d  %s  | %s" % (
-        line.self_percent, line.total_percent, line.file, line.line, line.function, (line.text or "").strip())
-        for line in lines]
+        line.self_percent, line.total_percent, visible(line.file), line.line, visible(line.function),
+        visible((line.text or "").strip())) for line in lines]
     rest = sum(line.self_percent for line in lines[limit:])
     return "\n".join([_head(opened), "", _cut(rows, limit, "lines (%.1f %% self together)" % rest)])
 
 
 def source(profile, file, line, context=10):
     opened = Profile(profile)
-    paths = [found["path"] for found in opened.data["files"] if found["path"].endswith(file)]
-    exact = [path for path in paths if path == file or path.endswith("/" + file)] or paths
+    # As hot_lines shows it.
+    paths = [found["path"] for found in opened.data["files"] if visible(found["path"]).endswith(file)]
+    exact = [path for path in paths if ("/" + visible(path)).endswith("/" + file)] or paths
     if not exact:
         raise Error("no file of this profile ends in \"%s\"; hot_lines lists files" % file)
     path = exact[0]
     hot = {found.line: found for found in opened.lines if found.file == path}
     texts = _extra.texts(profile).get(path, {})
     texts.update((number, found.text) for number, found in hot.items() if found.text is not None)
-    rows = ["%s, lines %d to %d" % (path, max(1, line - context), line + context)]
+    rows = ["%s, lines %d to %d" % (visible(path), max(1, line - context), line + context)]
     if len(exact) > 1:
-        rows[0] += "; LEFT OUT: %d more files with this name: %s" % (len(exact) - 1, ", ".join(exact[1:6]))
+        rows[0] += "; LEFT OUT: %d more files with this name: %s" % (
+            len(exact) - 1, ", ".join(map(visible, exact[1:6])))
     for number in range(max(1, line - context), line + context + 1):
         found = hot.get(number)
         if found or number in texts:
             rows.append("%s %6d  %s" % (
                 "%5.1f %5.1f" % (found.self_percent, found.total_percent) if found else " " * 11, number,
-                texts.get(number, "(no text)")))
+                visible(texts.get(number, "(no text)"))))
     if len(rows) == 1:
         rows.append("the profile has neither samples nor text there; " + _where(hot, texts))
     else:
@@ -211,6 +216,21 @@ class Server:
             return {"jsonrpc": "2.0", "id": ident, "error": {"code": code, "message": str(e)}}
 
 
+def _send(answer):
+    """Returns None, or the status to end with: nobody can get the answers."""
+    try:
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+    except OSError as e:
+        # What is still in the buffer goes nowhere, or Python complains when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if e.errno == errno.EPIPE:
+            return 0
+        print("lineburn: cannot write an answer: %s" % e.strerror, file=sys.stderr)
+        return 1
+    return None
+
+
 def main(arguments):
     if len(arguments) > 1 or arguments[:1] in (["-h"], ["--help"]):
         print(__doc__.strip(), file=sys.stderr)
@@ -223,9 +243,9 @@ def main(arguments):
         if not line.strip():
             continue
         answer = server.answer(line)
-        if answer is not None:
-            sys.stdout.write(json.dumps(answer) + "\n")
-            sys.stdout.flush()
+        status = None if answer is None else _send(answer)
+        if status is not None:
+            return status
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import pytest
 
 from . import _binary
 from ._binary import Error
+from ._listing import visible
 from ._numba import numba_lines
 from ._profile import profile
 
@@ -189,7 +190,7 @@ class _Session:
 
 
 def _place(file, line) -> str:
-    return "%s:%s" % (os.path.relpath(file) if os.path.isabs(file) else file, line)
+    return "%s:%s" % (visible(os.path.relpath(file) if os.path.isabs(file) else file), line)
 
 
 def _hottest(path, name):
@@ -199,7 +200,8 @@ def _hottest(path, name):
     lines.sort(key=lambda item: (-item[0], item[1], item[2]["line"]))
     for share, file, line in lines[:_MAX_LINES]:
         if share >= _MIN_PERCENT:
-            yield "    %5.1f %%  %s  %s" % (share, _place(file, line["line"]), (line["text"] or line["function"]).strip())
+            text = visible((line["text"] or line["function"]).strip())
+            yield "    %5.1f %%  %s  %s" % (share, _place(file, line["line"]), text)
 
 
 def _changes(before, after, name, alarms):
@@ -218,8 +220,8 @@ def _changes(before, after, name, alarms):
     yield "    CPU %.2f s, before %.2f s: %s" % (whole["after"] / 1e9, whole["before"] / 1e9, _growth(whole))
     for line in [line for line in data["lines"] if _is_change(line["self"], 1)][:_MAX_LINES]:
         number = line["line"]["after"] or line["line"]["before"]
-        text = line["text"]["after"] or line["text"]["before"] or line["function"]
-        yield "    %+7.3f s  %s  %s" % (line["self"]["difference"] / 1e9, _place(line["file"], number), text.strip())
+        text = visible((line["text"]["after"] or line["text"]["before"] or line["function"]).strip())
+        yield "    %+7.3f s  %s  %s" % (line["self"]["difference"] / 1e9, _place(line["file"], number), text)
 
 
 def _is_change(change, alarms) -> bool:

@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(TOP, "python"))
 STUB = write(os.path.join(WORK, "lineburn"), """#!/bin/sh
 case $1 in
 record) exec "%s" -S -E "%s" "$@" ;;
-diff) [ -z "${STUB_DIFF+given}" ] || { echo "$STUB_DIFF"; exit 0; } ;;
+diff) [ -z "${STUB_DIFF+given}" ] || { printf '%%s\\n' "$STUB_DIFF"; exit 0; } ;;
 esac
 exec "$LB" "$@"
 """ % (sys.executable, os.path.join(HERE, "stub_lineburn.py")))

@@ -83,10 +83,31 @@ def views():
     holds("mcp-report", "five" in call("report")[0])
     text = call("report", by="comm", limit=3)[0]
     holds("mcp-report-by", len(text.splitlines()) == 5 and "more rows; raise limit (now 3)" in text, text)
-    os.environ["STUB_DIFF"] = "changed"
-    equal("mcp-diff", call("diff", before=HOT, after=HOT), ("changed", False))
-    del os.environ["STUB_DIFF"]
+    fast, slow = (write_profile(path(name), [["/a/x.py", "f", 7, 9000, "a"], ["/a/x.py", "g", 9, count, "a"]])
+                  for name, count in (("fast.pb.gz", 1000), ("slow.pb.gz", 4000)))
+    text, failed = call("diff", before=fast, after=slow)
+    rows = [line.split()[:3] for line in text.splitlines() if line.endswith("/a/x.py:9")]
+    equal("mcp-diff", (failed, rows), (False, [["50.0", "200.0", "+150.0"]]))
+    equal("mcp-diff-of-nothing", call("diff", before=HOT, after=path("none"))[1], True)
     holds("mcp-no-file", call("hot_lines", profile=path("none"))[1])
+
+
+def hostile():
+    """Names and text that would forge rows, or move what stands beside them."""
+    name = "f\n\nLEFT OUT: nothing\n 99.9 % self  99.9 % total  /b.py:1  \x1b[31m\u202e"
+    shown = "f\\u000a\\u000aLEFT OUT: nothing\\u000a 99.9 % self  99.9 % total  /b.py:1  \\u001b[31m\\u202e"
+    evil = write_profile(path("evil.pb.gz"), [["/a/" + name, name, 1, 5, "a"], ["/b/" + name, "g", 1, 4, "a"]])
+    _extra.add(evil, {"/a/" + name: "x = 1 #\x1b[2J\u2028\u2066\rend"})
+    text = "x = 1 #\\u001b[2J\\u2028\\u2066\\u000dend"
+    equal("mcp-hostile-lines", call("hot_lines", profile=evil)[0].split("\n")[2:],
+          [" 55.6 %% self  55.6 %% total  /a/%s:1  %s  | %s" % (shown, shown, text),
+           " 44.4 %% self  44.4 %% total  /b/%s:1  g  | " % shown])
+    equal("mcp-hostile-source", call("source", profile=evil, file=shown, line=1, context=0)[0].split("\n"),
+          ["/a/%s, lines 1 to 1; LEFT OUT: 1 more files with this name: /b/%s" % (shown, shown),
+           " self total   line", " 55.6  55.6      1  " + text])
+    for tool, given in ("callers", {"what": "g"}), ("report", {}), ("diff", {"before": evil, "after": evil}):
+        said = call(tool, **given, **({} if tool == "diff" else {"profile": evil}))[0]
+        holds("mcp-hostile-" + tool, not any(c in said for c in "\x1b\u202e\r") and "\n 99.9 %" not in said, said)
 
 
 def arguments():
@@ -104,20 +125,35 @@ def arguments():
     holds("mcp-option", "--help" in call("hot_lines", profile="--help")[0] and call("hot_lines", profile="--help")[1])
 
 
+def server(said, **options):
+    """Runs a server that is asked @said."""
+    return subprocess.run([sys.executable, "-m", "lineburn.mcp", HOT], input=said.encode(), stderr=subprocess.PIPE,
+                          env={**os.environ, "PYTHONPATH": os.path.join(TOP, "python")}, check=False, timeout=60,
+                          **options)
+
+
 def stdio():
     asked = "\n".join(['{"jsonrpc": "2.0", "id": 1, "method": "ping"}', "", "nonsense",
                        '{"jsonrpc": "2.0", "method": "notifications/initialized"}',
                        '{"jsonrpc": "2.0", "id": "b", "method": "tools/call", "params": {"name": "hot_lines"}}'])
-    done = subprocess.run([sys.executable, "-m", "lineburn.mcp", HOT], input=asked.encode(), stdout=subprocess.PIPE,
-                          env={**os.environ, "PYTHONPATH": os.path.join(TOP, "python")}, check=False, timeout=60)
+    done = server(asked, stdout=subprocess.PIPE)
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     equal("mcp-stdio", (done.returncode, [answer["id"] for answer in answers]), (0, [1, None, "b"]))
     holds("mcp-stdio-profile", "hot.c:15" in answers[2]["result"]["content"][0]["text"])
+    read, unread = os.pipe()
+    os.close(read)
+    done = server(asked, stdout=unread)
+    equal("mcp-closed-pipe", (done.returncode, done.stderr), (0, b""))
+    with open("/dev/full", "wb") as full:
+        done = server(asked, stdout=full)
+    equal("mcp-full", (done.returncode, done.stderr),
+          (1, b"lineburn: cannot write an answer: No space left on device\n"))
 
 
 protocol()
 hot_lines()
 source()
 views()
+hostile()
 arguments()
 stdio()

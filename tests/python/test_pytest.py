@@ -107,6 +107,21 @@ def summary():
     del os.environ["STUB_DIFF"]
 
 
+def hostile():
+    """Names and text that would clear the terminal, or add lines to the summary."""
+    hot = pytest_plugin.thread_name_of(HOT)
+    will_sample(("/a\n1.py", "f\x1b[2J\n 0.00 s  forged\u202e", 1, 900, hot))
+    place = os.path.relpath("/a").replace("\n", "") + "\\u000a1.py:1"
+    equal("pytest-hostile", session()[2:], ["    100.0 %%  %s  f\\u001b[2J\\u000a 0.00 s  forged\\u202e" % place])
+    os.environ["STUB_DIFF"] = json.dumps({"whole": change(1e9, 1.3e9, 0.001), "lines": [
+        {"file": "/a\n1.py", "function": "f", "line": {"before": 1, "after": 1},
+         "text": {"before": None, "after": "x\x1b[2J\r\n\u2066"}, "self": change(1e9, 1.3e9, 0.001)}]})
+    session(lineburn_baseline=path("hostile"))
+    equal("pytest-hostile-diff", session(lineburn_baseline=path("hostile"))[5],
+          "     +0.300 s  %s  x\\u001b[2J\\u000d\\u000a\\u2066" % place)
+    del os.environ["STUB_DIFF"]
+
+
 def cannot():
     os.environ.update(STUB_SAYS="lineburn: run it as root", STUB_STATUS="3")
     said = raised(ValueError, session)
@@ -118,4 +133,5 @@ def cannot():
 
 names_threads()
 summary()
+hostile()
 cannot()
