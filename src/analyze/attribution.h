@@ -86,6 +86,7 @@ struct attribution_source {
 	size_t nr_lines;
 	bool is_withheld; /* not searched, because an untrusted profile names it */
 	bool is_absent; /* not in the profile, and there is no such file here */
+	bool is_changed; /* by source_compare(): the file here is another text */
 };
 
 struct attribution_file {

@@ -497,6 +497,13 @@ static int read_source(const char *path, size_t max, char **ret, size_t *ret_len
 	return fd < 0 ? fd : io_read_all(fd, max, ret, ret_len);
 }
 
+/* Returns how many bytes of one file may be read. */
+static size_t max_bytes(const struct attacher *t)
+{
+	return t->bytes_left < SOURCE_MAX_FILE_BYTES ? t->bytes_left
+						     : SOURCE_MAX_FILE_BYTES;
+}
+
 static bool has_whole_file(const struct profile_source *from)
 {
 	return from->nr_runs == 1 && from->runs[0].nr_lines == from->nr_lines;
@@ -605,13 +612,11 @@ static int attach_file(struct attacher *t, const char *path,
 		       struct attribution_file *file)
 {
 	struct attribution_source *source = &file->source;
-	size_t max = t->bytes_left < SOURCE_MAX_FILE_BYTES ? t->bytes_left
-							   : SOURCE_MAX_FILE_BYTES;
 	_cleanup_free_ char *text = NULL;
 	struct profile_source_run run = {.first_line = 1};
 	struct stat st;
 	size_t len;
-	int r = read_source(path, max, &text, &len, &st);
+	int r = read_source(path, max_bytes(t), &text, &len, &st);
 
 	if (r == -EFBIG) {
 		source->note = strpool_print(t->p->pool,
@@ -651,6 +656,12 @@ static bool is_cell(const char *path)
 	return *at == '/' && !strchr(at + 1, '/');
 }
 
+/* "<string>", "node:fs": names without a file */
+static bool is_no_file(const char *path)
+{
+	return path[0] == '<' || !strncmp(path, "node:", 5);
+}
+
 static int attach_from_disk(struct attacher *t, struct attribution_file *file)
 {
 	struct attribution_source *source = &file->source;
@@ -658,8 +669,7 @@ static int attach_from_disk(struct attacher *t, struct attribution_file *file)
 	size_t nr = candidates_of(t, path, candidates);
 	int why = -ENOENT;
 
-	/* "<string>", "node:fs": names without a file */
-	if (path[0] == '<' || !strncmp(path, "node:", 5)) {
+	if (is_no_file(path)) {
 		source->note =
 			strpool_print(t->p->pool, "no source: %s is not a file", path);
 		return 0;
@@ -775,21 +785,31 @@ static bool is_wanted(const struct attacher *t, const struct attribution *a,
 	       weight_share(&file->total, &a->all) >= share;
 }
 
+/* Returns the recorded text of a file; NULL: there is none. */
+static const struct profile_source *recorded_of(const struct attacher *t,
+						const struct attribution_file *file)
+{
+	uint32_t i =
+		hashmap_find(&t->sources, hash_pointer(0, file->path), NULL, NULL, NULL);
+
+	return i != HASHMAP_NONE && t->p->extra.sources[i].nr_runs
+		       ? &t->p->extra.sources[i]
+		       : NULL;
+}
+
 static int attach_all(struct attacher *t, struct attribution *a)
 {
 	int r = index_sources(t);
 
 	for (size_t i = 0; i < a->nr_files && !r; i++) {
 		struct attribution_file *file = &a->files[i];
-		uint32_t recorded = hashmap_find(&t->sources, hash_pointer(0, file->path),
-						 NULL, NULL, NULL);
+		const struct profile_source *recorded = recorded_of(t, file);
 		bool wanted = is_wanted(t, a, file);
 
 		free(take_ptr(file->source.lines));
 		file->source = (struct attribution_source){.from = "", .note = ""};
-		if (recorded != HASHMAP_NONE && t->p->extra.sources[recorded].nr_runs)
-			r = attach_recorded(t, &t->p->extra.sources[recorded], wanted,
-					    &file->source);
+		if (recorded)
+			r = attach_recorded(t, recorded, wanted, &file->source);
 		else if (wanted)
 			r = attach_from_disk(t, file);
 		if (!r && file->source.found)
@@ -798,16 +818,79 @@ static int attach_all(struct attacher *t, struct attribution *a)
 	return r;
 }
 
-int source_attach(struct attribution *a, const struct profile *p,
-		  const struct source_search *search)
+/*
+ * Compares the file at @path. Return: 0 if there was one, -ENOMEM, or another error:
+ * nothing is known.
+ */
+static int compare_file(struct attacher *t, const char *path,
+			const struct profile_source *recorded,
+			struct attribution_file *file)
+{
+	_cleanup_free_ char *text = NULL;
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+	size_t len;
+	int r;
+
+	fd = io_open_regular(path, &st);
+	if (fd < 0)
+		return fd;
+	file->source.is_changed = recorded ? (uint64_t)st.st_size != recorded->size_bytes
+					   : is_newer(t->p, &st);
+	if (file->source.is_changed)
+		return 0;
+	r = io_read_all(fd, max_bytes(t), &text, &len);
+	if (r)
+		return r;
+	t->bytes_left -= len;
+	file->source.is_changed = recorded ? len != recorded->size_bytes ||
+						     !is_recorded_text(recorded, text)
+					   : last_line(file) > count_lines(text, len);
+	return 0;
+}
+
+static int compare_all(struct attacher *t, struct attribution *a)
+{
+	int r = index_sources(t);
+
+	for (size_t i = 0; i < a->nr_files && !r; i++) {
+		struct attribution_file *file = &a->files[i];
+		const char *candidates[2];
+		size_t nr = candidates_of(t, file->path, candidates);
+		int why = -ENOENT;
+
+		if (is_no_file(file->path) || !is_wanted(t, a, file))
+			continue;
+		for (size_t k = 0; k < nr && why && why != -ENOMEM; k++)
+			why = compare_file(t, candidates[k], recorded_of(t, file), file);
+		r = why == -ENOMEM ? why : 0;
+	}
+	return r;
+}
+
+static int visit_files(struct attribution *a, const struct profile *p,
+		       const struct source_search *search,
+		       int (*visit)(struct attacher *t, struct attribution *a))
 {
 	struct attacher t = {.p = p,
 			     .search = search,
 			     .lines_left = SOURCE_MAX_ATTACHED_LINES,
 			     .bytes_left = SOURCE_MAX_ATTACHED_BYTES};
-	int r = attach_all(&t, a);
+	int r = visit(&t, a);
 
 	hashmap_deinit(&t.sources);
 	hashmap_deinit(&t.shared_paths);
 	return r;
+}
+
+int source_attach(struct attribution *a, const struct profile *p,
+		  const struct source_search *search)
+{
+	return visit_files(a, p, search, attach_all);
+}
+
+int source_compare(struct attribution *a, const struct profile *p,
+		   const struct source_search *search)
+{
+	return visit_files(a, p, search, compare_all);
 }

@@ -93,4 +93,15 @@ struct source_search {
 int source_attach(struct attribution *a, const struct profile *p,
 		  const struct source_search *search);
 
+/**
+ * For outputs without text, whose reader opens the files itself: marks each file of @a
+ * as is_changed if the file on disk is not the recorded text; without a recorded text,
+ * if it is younger than the recording or has fewer lines than were sampled. Opens files
+ * as source_attach() does, and says nothing of one that it cannot read.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int source_compare(struct attribution *a, const struct profile *p,
+		   const struct source_search *search);
+
 #endif

@@ -227,11 +227,15 @@ static int read_input(const char *path, struct strpool *pool, struct profile **r
 	return pprof_read(data, len, is_stdin ? "stdin" : path, pool, ret, err);
 }
 
-/* Renders @p with at most the privileges of its writer. */
-static int show_as_writer(const struct viewing *v, struct profile *p,
-			  const struct profile_reading *reading, FILE *out,
-			  struct error *err)
+/*
+ * Renders @p, or exports it if there is an @e, with at most the privileges of its
+ * writer.
+ */
+static int show_as_writer(const struct viewing *v, const struct exporting *e,
+			  struct profile *p, const struct profile_reading *reading,
+			  FILE *out, struct error *err)
 {
+	bool is_strangers = reading->is_strangers && !v->open_sources;
 	/* --sources opens files with our own privileges. */
 	bool becomes = reading->user.is_other && !v->open_sources;
 	struct creds creds;
@@ -240,8 +244,8 @@ static int show_as_writer(const struct viewing *v, struct profile *p,
 	if (becomes && creds_become(&creds, reading->user.uid, reading->user.gid))
 		return error_set(err, -EPERM, "cannot read sources as %s",
 				 reading->user.name);
-	rc = show_profile(v, p, v->input, reading->is_strangers && !v->open_sources, out,
-			  err);
+	rc = e ? export_profile(e, v, p, is_strangers, out, err)
+	       : show_profile(v, p, v->input, is_strangers, out, err);
 	if (becomes)
 		creds_restore(&creds);
 	return rc;
@@ -263,7 +267,7 @@ int command_view(const struct options *options, struct error *err)
 		return rc;
 	fetch_debug_info(p);
 	pager_open(&pager, !v->no_pager && !strcmp(v->format, "text"));
-	rc = show_as_writer(v, p, &reading, pager.out, err);
+	rc = show_as_writer(v, NULL, p, &reading, pager.out, err);
 	pager_close(&pager);
 	return rc;
 }
@@ -306,7 +310,7 @@ static int write_page(const struct options *o, struct error *err)
 	if (!rc)
 		rc = io_pending_open(&pending, err);
 	if (!rc)
-		rc = show_as_writer(&v, p, &reading, pending.out, err);
+		rc = show_as_writer(&v, NULL, p, &reading, pending.out, err);
 	if (!rc)
 		rc = commit_page(o, &pending, err);
 	if (rc)
@@ -333,20 +337,11 @@ static int finish_output(const struct options *o, struct io_pending *pending,
 	return 0;
 }
 
-static int export_listing(const struct options *o, struct profile *p,
-			  const struct profile_reading *reading, struct error *err)
-{
-	_cleanup_(io_pending_deinit) struct io_pending pending = {0};
-	int rc = io_pending_open(&pending, err);
-
-	if (!rc)
-		rc = show_as_writer(&o->viewing, p, reading, pending.out, err);
-	return rc ? rc : finish_output(o, &pending, o->command == COMMAND_HTML, err);
-}
-
 int command_export(const struct options *options, struct error *err)
 {
 	const struct viewing *v = &options->viewing;
+	const struct exporting *e = &options->exporting;
+	_cleanup_(io_pending_deinit) struct io_pending pending = {0};
 	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(POOL_MAX_BYTES);
 	_cleanup_(profile_freep) struct profile *p = NULL;
 	struct profile_reading reading;
@@ -354,15 +349,19 @@ int command_export(const struct options *options, struct error *err)
 
 	if (!pool)
 		return error_set(err, -ENOMEM, "out of memory");
-	rc = export_check_output(&options->exporting, v->input, err);
+	rc = export_check_output(e, v->input, err);
 	if (!rc)
 		rc = read_input(v->input, pool, &p, &reading, err);
 	if (rc)
 		return rc;
 	fetch_debug_info(p);
-	return options->exporting.listing
-		       ? export_listing(options, p, &reading, err)
-		       : export_profile(&options->exporting, v, p, err);
+	rc = io_pending_open(&pending, err);
+	if (!rc)
+		rc = show_as_writer(v, e->listing ? NULL : e, p, &reading, pending.out,
+				    err);
+	if (rc)
+		return rc;
+	return finish_output(options, &pending, options->command == COMMAND_HTML, err);
 }
 
 /* ---- diff ---- */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "analyze/phase.h"
+#include "analyze/source.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/log.h"
@@ -61,10 +62,10 @@ static size_t nr_labels_of(const struct export_format *format)
 }
 
 int export_profile(const struct exporting *e, const struct viewing *v, struct profile *p,
-		   struct error *err)
+		   bool is_strangers, FILE *out, struct error *err)
 {
 	static const struct attribution_options as_annotate = {0};
-	_cleanup_(io_pending_deinit) struct io_pending pending = {0};
+	const struct source_search search = {.is_strangers = is_strangers};
 	_cleanup_(filtered_freep) struct filtered *filtered = NULL;
 	_cleanup_(attribution_freep) struct attribution *a = NULL;
 	_cleanup_free_ uint8_t *phases = NULL;
@@ -85,14 +86,15 @@ int export_profile(const struct exporting *e, const struct viewing *v, struct pr
 	if (!phases || phases_of_samples(p, phases) ||
 	    attribution_new(p, &as_annotate, &a))
 		return error_set(err, -ENOMEM, "out of memory");
+	if (e->format->opens_files && source_compare(a, p, &search))
+		return error_set(err, -ENOMEM, "out of memory");
 	in.phases = phases;
 	in.attribution = a;
-	rc = io_pending_open(&pending, err);
-	if (!rc)
-		rc = e->format->write(&in, pending.out, &note, err);
-	if (!rc)
-		rc = io_pending_commit(&pending, e->output, err);
-	if (!rc && note)
+	rc = e->format->write(&in, out, &note, err);
+	if (rc)
+		return rc;
+	say_changed(a, NULL);
+	if (note)
 		log_warning("%s", note);
-	return rc;
+	return 0;
 }

@@ -28,10 +28,12 @@ struct exporting {
 int export_check_output(const struct exporting *e, const char *input, struct error *err);
 
 /**
- * Exports @p, which the filters of @v change.
+ * Exports @p, which the filters of @v change, to @out. Warns of files that have changed
+ * since, if the reader of the format opens them.
+ * @is_strangers  as for show_profile()
  * Return: 0 or -errno.
  */
 int export_profile(const struct exporting *e, const struct viewing *v, struct profile *p,
-		   struct error *err);
+		   bool is_strangers, FILE *out, struct error *err);
 
 #endif

@@ -13,11 +13,14 @@
 #include "analyze/machine_code.h"
 #include "analyze/phase.h"
 #include "analyze/source.h"
+#include "base/escape.h"
 #include "base/log.h"
+#include "base/match.h"
 #include "cli/disassembly.h"
 #include "render/render.h"
 
 #define MAX_TREES_OF_CALLERS 10 /* most functions whose callers are shown */
+#define MAX_CHANGED_NAMES    5 /* most files that a warning names */
 
 static bool wants_colour(const struct viewing *v)
 {
@@ -62,6 +65,30 @@ static void say_withheld(const struct attribution *a, size_t nr)
 			    "profile is not a file of yours; --sources opens what it "
 			    "names",
 			    nr, nr == 1 ? "" : "s", nr == 1 ? "was" : "were");
+}
+
+void say_changed(const struct attribution *a, const char *file_filter)
+{
+	char names[1024] = "";
+	size_t nr = 0;
+
+	for (size_t i = 0; i < a->nr_files; i++) {
+		const struct attribution_file *file = &a->files[i];
+
+		if (!file->source.is_changed || file->left_out ||
+		    (file_filter && !match_ends(file->path, file_filter)))
+			continue;
+		if (nr++ < MAX_CHANGED_NAMES)
+			text_append(names, sizeof(names), "%s%s", *names ? ", " : "",
+				    file->path);
+	}
+	if (nr > MAX_CHANGED_NAMES)
+		text_append(names, sizeof(names), " and %zu more",
+			    nr - MAX_CHANGED_NAMES);
+	if (nr)
+		log_warning("%zu file%s changed since the recording, so figures may "
+			    "stand at wrong lines: %s",
+			    nr, nr == 1 ? " has" : "s have", names);
 }
 
 static int add_machine_code(const char *what, const struct profile *p, bool is_strangers,
@@ -142,18 +169,22 @@ static int add_attribution(const struct viewing *v, const struct profile *p,
 			   bool is_strangers, struct attribution **ret)
 {
 	_cleanup_(attribution_freep) struct attribution *a = NULL;
+	unsigned int needs = viewing_format(v)->needs;
 	bool is_listing = !strcmp(v->format, "text") && !v->file_filter && !v->show_asm &&
 			  !v->call_direction;
+	bool has_least = is_listing || !strcmp(v->format, "quickfix");
 	const struct source_search search = {.rules = v->source_paths,
 					     .nr_rules = v->nr_source_paths,
 					     .is_strangers = is_strangers,
-					     .min_share = is_listing ? v->min_share : 0};
+					     .min_share = has_least ? v->min_share : 0};
 	int rc = attribution_new(p, &v->attribution, &a);
 
 	if (!rc && v->limit)
 		rc = hot_lines_limit(a, v->file_filter, v->limit);
-	if (!rc && viewing_format(v)->needs & RENDER_SOURCE)
+	if (!rc && needs & RENDER_SOURCE)
 		rc = source_attach(a, p, &search);
+	if (!rc && needs & RENDER_CHANGES)
+		rc = source_compare(a, p, &search);
 	if (!rc)
 		*ret = take_ptr(a);
 	return rc;
@@ -204,6 +235,7 @@ int show_profile(const struct viewing *v, struct profile *p, const char *file_na
 		return error_set(err, rc, "out of memory");
 	in.attribution = a;
 	say_withheld(a, nr_withheld);
+	say_changed(a, v->file_filter);
 	if (v->group_by || format->needs & RENDER_PROCESSES)
 		rc = groups_new(p, a, v->group_by ? v->group_by : GROUP_BY_OWNER,
 				v->group_label, &groups, err);

@@ -70,6 +70,14 @@ int apply_filters(const struct viewing *v, struct profile *p, struct filtered **
 		  struct error *err);
 
 /**
+ * Warns of the files that source_compare() marked: whoever opens them sees figures at
+ * wrong lines.
+ *
+ * @file_filter  only files whose path ends in this; NULL: all
+ */
+void say_changed(const struct attribution *a, const char *file_filter);
+
+/**
  * Renders @p to @out according to @v (run shows annotate's listing). Modifies @p:
  * --types renames functions; --skip-compile and filters drop samples.
  * @file_name     name of the profile's file, for the listing's head; NULL: not from a

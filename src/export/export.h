@@ -78,6 +78,7 @@ struct export_format {
 	const char *name; /* "pprof" */
 	const char *suffixes; /* of file names, space-separated: the first is ours */
 	bool is_binary; /* not for a terminal */
+	bool opens_files; /* its reader takes the text of lines from the disk */
 	/* Labels that are kept by default, NULL at the end; NULL: it shows no labels. */
 	const char *const *labels;
 	export_fn write;

@@ -12,16 +12,16 @@ static const char *const server_labels[] = {LABEL_COMM, LABEL_CONTAINER_NAME, LA
 static const char *const thread_labels[] = {LABEL_COMM, NULL};
 
 const struct export_format export_formats[] = {
-	{"pprof", ".pb.gz .pprof", true, server_labels, export_pprof},
-	{"folded", ".folded .collapsed", false, thread_labels, export_folded},
-	{"folded-perfanno", "", false, NULL, export_folded_perfanno},
-	{"folded-emacs", "", false, thread_labels, export_folded_emacs},
-	{"perf", "", false, NULL, export_perf},
-	{"callgrind", ".callgrind", false, thread_labels, export_callgrind},
-	{"autofdo", ".afdo", false, NULL, export_autofdo},
-	{"speedscope", ".speedscope.json", false, thread_labels, export_speedscope},
-	{"cpuprofile", ".cpuprofile", false, thread_labels, export_cpuprofile},
-	{"firefox", ".json.gz", true, thread_labels, export_firefox},
+	{"pprof", ".pb.gz .pprof", true, true, server_labels, export_pprof},
+	{"folded", ".folded .collapsed", false, false, thread_labels, export_folded},
+	{"folded-perfanno", "", false, true, NULL, export_folded_perfanno},
+	{"folded-emacs", "", false, true, thread_labels, export_folded_emacs},
+	{"perf", "", false, true, NULL, export_perf},
+	{"callgrind", ".callgrind", false, true, thread_labels, export_callgrind},
+	{"autofdo", ".afdo", false, true, NULL, export_autofdo},
+	{"speedscope", ".speedscope.json", false, true, thread_labels, export_speedscope},
+	{"cpuprofile", ".cpuprofile", false, true, thread_labels, export_cpuprofile},
+	{"firefox", ".json.gz", true, false, thread_labels, export_firefox},
 };
 const size_t nr_export_formats = ARRAY_SIZE(export_formats);
 

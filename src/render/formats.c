@@ -12,8 +12,8 @@
 const struct render_format render_formats[] = {
 	{"annotate", "text", ANNOTATE_NEEDS, render_annotate},
 	{"annotate", "json", ANNOTATE_NEEDS | RENDER_PROCESSES, render_annotate_json},
-	{"annotate", "csv", 0, render_annotate_csv},
-	{"annotate", "quickfix", 0, render_annotate_quickfix},
+	{"annotate", "csv", RENDER_CHANGES, render_annotate_csv},
+	{"annotate", "quickfix", RENDER_CHANGES, render_annotate_quickfix},
 	{"annotate", "html", RENDER_SOURCE | RENDER_PHASES | RENDER_HOT_CODE,
 	 render_annotate_html},
 	{"report", "text", REPORT_NEEDS, render_report},

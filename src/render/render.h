@@ -99,6 +99,7 @@ enum render_need {
 	RENDER_PROCESSES = 1 << 5, /* render_input.processes */
 	RENDER_HOT_CODE = 1 << 6, /* render_input.machine_code, of all functions */
 	RENDER_STACKS = 1 << 7, /* profile_diff.stacks */
+	RENDER_CHANGES = 1 << 8, /* attribution_source.is_changed, for a warning */
 };
 
 /* One row per format, with everything that the command line needs. */

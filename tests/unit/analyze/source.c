@@ -313,6 +313,56 @@ static void a_part_is_completed_from_the_same_file(void **state)
 	assert_int_equal(a->files[0].source.nr_lines, 105);
 }
 
+static bool is_changed(const struct source_search *search)
+{
+	attribution_free(a);
+	assert_int_equal(attribution_new(p, &(struct attribution_options){0}, &a), 0);
+	assert_int_equal(source_compare(a, p, search), 0);
+	assert_false(a->files[0].source.found);
+	return a->files[0].source.is_changed;
+}
+
+/* A recorded file is another one if its text is: its time tells nothing. */
+static void another_text_is_a_change(void **state)
+{
+	const char *path = strpool_add(pool, write_lines("a.c", 30));
+	static const struct source_search plain;
+
+	(void)state;
+	hit(path, 3, 0, 1);
+	p->time_nanos = 1;
+	collect();
+	assert_false(is_changed(&plain));
+	p->extra.sources[0].sha256[31] ^= 1;
+	assert_true(is_changed(&plain));
+	assert_false(is_changed(&(struct source_search){.is_strangers = true}));
+	assert_false(is_changed(&(struct source_search){.min_share = 1.1}));
+	p->extra.sources[0].sha256[31] ^= 1;
+	write_lines("a.c", 31);
+	assert_true(is_changed(&plain));
+	assert_int_equal(unlink(path), 0);
+	assert_false(is_changed(&plain));
+}
+
+/* Of one that is not recorded, age and length are all that is known. */
+static void a_younger_or_shorter_file_is_a_change(void **state)
+{
+	static const struct source_search plain;
+
+	(void)state;
+	hit(write_lines("a.c", 30), 30, 0, 1);
+	p->time_nanos = INT64_MAX;
+	assert_false(is_changed(&plain));
+	write_lines("a.c", 29);
+	assert_true(is_changed(&plain));
+	write_lines("a.c", 30);
+	p->time_nanos = 1;
+	assert_true(is_changed(&plain));
+	assert_false(is_changed(&(struct source_search){.is_strangers = true}));
+	p->time_nanos = 0;
+	assert_false(is_changed(&plain));
+}
+
 static void files_that_are_not_shown_are_not_opened(void **state)
 {
 	const char *hot = strpool_add(pool, write_lines("hot.c", 3));
@@ -687,6 +737,8 @@ int main(void)
 		TEST(windows_of_a_library_are_small),
 		TEST(cold_lines_of_a_library_are_left_out),
 		TEST(a_part_is_completed_from_the_same_file),
+		TEST(another_text_is_a_change),
+		TEST(a_younger_or_shorter_file_is_a_change),
 		TEST(files_that_are_not_shown_are_not_opened),
 		TEST(empty_lines_at_the_edge_stay),
 		TEST(long_lines_are_cut_between_characters),
