@@ -442,7 +442,7 @@ static int check_export(struct options *o, struct error *err)
 	if (!e->format && !e->listing && find_export_format(o, err))
 		return -EINVAL;
 	if (e->labels && !(e->format && e->format->labels))
-		return usage(err, "the format %s shows no labels: leave out --labels",
+		return usage(err, "the format %s takes no --labels: leave it out",
 			     e->format ? e->format->name : e->listing->name);
 	return 0;
 }

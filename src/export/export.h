@@ -42,6 +42,9 @@ typedef int (*export_fn)(const struct export_input *in, FILE *out, const char **
  */
 int export_pprof(const struct export_input *in, FILE *out, const char **ret_note,
 		 struct error *err);
+/* The recording as it is, with addresses and all labels, but without Extra. */
+int export_pprof_full(const struct export_input *in, FILE *out, const char **ret_note,
+		      struct error *err);
 /* One line for each stack, of functions: "comm;main;work 12". */
 int export_folded(const struct export_input *in, FILE *out, const char **ret_note,
 		  struct error *err);
@@ -79,7 +82,7 @@ struct export_format {
 	const char *suffixes; /* of file names, space-separated: the first is ours */
 	bool is_binary; /* not for a terminal */
 	bool opens_files; /* its reader takes the text of lines from the disk */
-	/* Labels that are kept by default, NULL at the end; NULL: it shows no labels. */
+	/* Labels that are kept by default, NULL at the end; NULL: nobody can choose. */
 	const char *const *labels;
 	export_fn write;
 };

@@ -13,6 +13,7 @@ static const char *const thread_labels[] = {LABEL_COMM, NULL};
 
 const struct export_format export_formats[] = {
 	{"pprof", ".pb.gz .pprof", true, true, server_labels, export_pprof},
+	{"pprof-full", "", true, true, NULL, export_pprof_full},
 	{"folded", ".folded .collapsed", false, false, thread_labels, export_folded},
 	{"folded-perfanno", "", false, true, NULL, export_folded_perfanno},
 	{"folded-emacs", "", false, true, thread_labels, export_folded_emacs},

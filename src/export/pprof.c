@@ -76,8 +76,22 @@ static int write_cut(const struct profile *whole, double size, struct file_bytes
 	return error_set(err, -EFBIG,
 			 "the profile is too big for servers, which take 4 MiB and %u "
 			 "stacks, even without callers; export one container or service "
-			 "at a time, with fewer labels, or record shorter windows",
+			 "at a time, with fewer labels, or record shorter windows; -f "
+			 "pprof-full, for pprof itself, has no limit",
 			 MAX_SAMPLES);
+}
+
+int export_pprof_full(const struct export_input *in, FILE *out, const char **ret_note,
+		      struct error *err)
+{
+	_cleanup_free_ void *data = NULL;
+	size_t len;
+
+	(void)ret_note;
+	if (pprof_write(in->profile, false, &data, &len))
+		return error_set(err, -ENOMEM, "out of memory");
+	fwrite(data, 1, len, out);
+	return 0;
 }
 
 int export_pprof(const struct export_input *in, FILE *out, const char **ret_note,

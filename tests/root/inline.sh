@@ -13,21 +13,25 @@ narrow inline-shares profile_has own.json "s['count'] >= 5000" "self_('inline.c 
 	"function('spin') >= 98" "function('both', 'total') >= 98"
 
 if command -v go >/dev/null; then
+	# inlined_frames NAME: one location with two lines: the callee, then its caller
 	inlined_frames() {
-		pprof -raw inline.pb.gz >raw.txt 2>&1 || return 1
-		# One location with two lines: the callee, then its caller.
+		pprof -raw "$1.pb.gz" >raw.txt 2>&1 || return 1
 		awk '/^ *[0-9]+: 0x.* spin / { getline; if ($0 ~ /^ +both /) found = 1 }
 		     END { exit !found }' raw.txt && return 0
 		grep -A1 spin raw.txt | head -n 2 | tr '\n' '|'
 		return 1
 	}
-	check pprof-inlines inlined_frames
+	# inlined_call NAME: what called it, and that it was inlined
 	inlined_call() {
-		pprof -peek '^spin$' inline.pb.gz >peek.txt 2>&1 && grep -q ' both (inline)$' peek.txt && return 0
+		pprof -peek '^spin$' "$1.pb.gz" >peek.txt 2>&1 && grep -q ' both (inline)$' peek.txt && return 0
 		tail -n 6 peek.txt | tr '\n' '|'
 		return 1
 	}
-	check pprof-peek-inlines inlined_call
+	"$LB" export -f pprof inline.pb.gz -o push.pb.gz && "$LB" export -f pprof-full inline.pb.gz -o full.pb.gz
+	for form in inline push full; do
+		check "pprof-inlines-$form" inlined_frames $form
+		check "pprof-peek-inlines-$form" inlined_call $form
+	done
 else
 	skip pprof-inlines "no go"
 fi

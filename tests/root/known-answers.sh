@@ -40,29 +40,33 @@ else
 	skip known-answers-go "go does not work here"
 fi
 
-# Google's pprof reads the file.
+# Google's pprof reads the file, and what export makes of it.
 if command -v go >/dev/null; then
+	# pprof_reads NAME: its hottest line comes first
 	pprof_reads() {
-		pprof -raw c.pb.gz >raw.txt 2>&1 || { tail -n 1 raw.txt; return 1; }
+		pprof -raw "$1.pb.gz" >raw.txt 2>&1 || { tail -n 1 raw.txt; return 1; }
 		grep -q 'samples/count cpu/nanoseconds' raw.txt || { head -n 5 raw.txt | tail -n 1; return 1; }
-		pprof -top -lines c.pb.gz >top.txt 2>&1 || { tail -n 1 top.txt; return 1; }
-		# The hottest line comes first.
-		awk 'BEGIN { status = 1 } /flat%/ { getline; status = !/five .*hot\.c:15$/; exit } END { exit status }' top.txt && return 0
-		head -n 8 top.txt | tr '\n' '|'
+		pprof -top -lines "$1.pb.gz" >"$1.top" 2>&1 || { tail -n 1 "$1.top"; return 1; }
+		awk 'BEGIN { status = 1 } /flat%/ { getline; status = !/five .*hot\.c:15$/; exit } END { exit status }' "$1.top" && return 0
+		head -n 8 "$1.top" | tr '\n' '|'
 		return 1
 	}
-	check pprof-reads pprof_reads
-	# The source of a function, and its callers.
+	# pprof_lists NAME: the source of a function, and its callers
 	pprof_lists() {
-		pprof -list '^five$' c.pb.gz >list.txt 2>&1 && pprof -peek '^five$' c.pb.gz >peek.txt 2>&1 &&
+		pprof -list '^five$' "$1.pb.gz" >list.txt 2>&1 && pprof -peek '^five$' "$1.pb.gz" >peek.txt 2>&1 &&
 			grep -Eq '^ +[0-9.]+m?s +[0-9.]+m?s +15:.*HOT five' list.txt &&
 			grep -Eq '[0-9.]+% +\| +main$' peek.txt && return 0
 		cat list.txt peek.txt | tail -n 12 | tr '\n' '|'
 		return 1
 	}
-	check pprof-lists pprof_lists
+	"$LB" export -f pprof c.pb.gz -o push.pb.gz && "$LB" export -f pprof-full c.pb.gz -o full.pb.gz
+	for form in c push full; do
+		check "pprof-reads-$form" pprof_reads $form
+		check "pprof-lists-$form" pprof_lists $form
+	done
+	check pprof-full-is-whole diff c.top full.top
 	pprof_share() {
-		share=$(awk '$NF ~ /hot\.c:15$/ || $0 ~ /five .*hot\.c:/ { sub("%", "", $2); print int($2); exit }' top.txt)
+		share=$(awk '$NF ~ /hot\.c:15$/ || $0 ~ /five .*hot\.c:/ { sub("%", "", $2); print int($2); exit }' c.top)
 		echo "pprof says ${share:-0} % for five"
 		[ "${share:-0}" -ge 48 ] && [ "$share" -le 52 ]
 	}

@@ -43,7 +43,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static int export(void)
+static int export_by(export_fn write)
 {
 	static const char *const labels[] = {LABEL_COMM, LABEL_CONTAINER_NAME, LABEL_UNIT,
 					     LABEL_PHASE};
@@ -57,10 +57,15 @@ static int export(void)
 
 	assert_int_equal(attribution_new(p, &options, &a), 0);
 	in.attribution = a;
-	rc = export_pprof(&in, out.out, &note, &err);
+	rc = write(&in, out.out, &note, &err);
 	attribution_free(a);
 	assert_int_equal(fflush(out.out), 0);
 	return rc;
+}
+
+static int export(void)
+{
+	return export_by(export_pprof);
 }
 
 static void export_and_read(void)
@@ -223,15 +228,46 @@ static void what_does_not_fit_is_refused(void **state)
 	assert_int_equal(export(), -EFBIG);
 	assert_non_null(strstr(err.text, "even without callers"));
 	assert_int_equal(out.len, 0);
+	/* The form without a limit has every stack. */
+	note = NULL;
+	assert_int_equal(export_by(export_pprof_full), 0);
+	assert_null(note);
+	assert_int_equal(pprof_read(out.data, out.len, "export", pool, &exported, &err),
+			 0);
+	assert_int_equal(exported->nr_samples, p->nr_samples);
+	assert_int_equal(sum(exported, 1), sum(p, 1));
+}
+
+static void a_whole_profile_without_extra(void **state)
+{
+	uint32_t kernel = add_mapping(p, PROFILE_KERNEL);
+	uint32_t stack[] = {add_location(p, kernel, 0x20, MISS_NONE, "vfs_read"),
+			    add_location(p, app, 0x10, MISS_NONE, "f@/a.c:4")};
+	const struct profile_label pid = {
+		.key = LABEL_PID, .str = "", .num = 7, .unit = ""};
+
+	(void)state;
+	profile_add_sample(p, stack, 2, &pid, 1, 0, (int64_t[]){1, 10});
+	assert_int_equal(export_by(export_pprof_full), 0);
+	assert_int_equal(pprof_read(out.data, out.len, "export", pool, &exported, &err),
+			 0);
+	assert_false(exported->extra.present);
+	assert_int_equal(exported->samples[0].nr_locations, 2);
+	assert_int_equal(
+		exported->locations[profile_stack(exported, exported->samples)[1]]
+			.address,
+		0x10);
+	assert_int_equal(exported->labels[exported->samples[0].first_label].num, 7);
 }
 
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(a_small_profile_is_whole),     TEST(labels_have_few_values),
-		TEST(a_profile_without_samples),    TEST(too_many_bytes_lose_callers),
-		TEST(too_many_stacks_lose_callers), TEST(what_does_not_fit_is_refused),
+		TEST(a_small_profile_is_whole),      TEST(labels_have_few_values),
+		TEST(a_profile_without_samples),     TEST(too_many_bytes_lose_callers),
+		TEST(too_many_stacks_lose_callers),  TEST(what_does_not_fit_is_refused),
+		TEST(a_whole_profile_without_extra),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
