@@ -1,6 +1,7 @@
 #!/bin/sh
 # Exports are opened by the programs that they are for, which show annotate's figures at each line:
-# speedscope's schema, the extension of VS Code for .cpuprofile, the Firefox Profiler's command line.
+# speedscope's schema, the extension of VS Code for .cpuprofile, the Firefox Profiler's command line,
+# which also reads folded stacks.
 # Takes 150 s.
 . "${TOP:?}/tests/root/lib.sh"
 
@@ -56,10 +57,18 @@ firefox() {
 		shown "$1.firefox" "$readers/firefox.js" "$1.json.gz" &&
 		same_lines "$1.json" "$1.firefox.shown" 1
 }
+# folded NAME FILE: the totals of the functions of FILE
+folded() {
+	"$LB" export --labels none "$1.pb.gz" -o "$1.folded" && "$LB" report --json "$1.pb.gz" >"$1.report" &&
+		shown "$1.folded" "$readers/firefox.js" "$1.folded" functions &&
+		python3 -S "$sources/same_functions.py" "$1.report" "$1.folded.shown" "$2"
+}
+# readers_of NAME FILE
 readers_of() {
 	figure "readers-json-speedscope-$1" speedscope "$1"
 	figure "readers-json-vscode-$1" vscode "$1"
 	figure "readers-json-firefox-$1" firefox "$1"
+	figure "readers-json-folded-$1" folded "$1" "$2"
 }
 
 if [ -e "$readers/.whole" ] && cmp -s "$readers/package-lock.json" "$sources/package-lock.json"; then
@@ -83,9 +92,9 @@ END
 inline=$(build inline.c)
 recorded compiled "$inline" "$(rounds "$inline" 0.5)"
 recorded python python3 calls.py
-readers_of compiled
-readers_of python
+readers_of compiled /inline.c
+readers_of python /calls.py
 if has_numba new readers-json-numba; then
 	recorded numba "$PYTHON" "$WORKLOADS/python/dither.py" slow 0.7
-	readers_of numba
+	readers_of numba /dither.py
 fi

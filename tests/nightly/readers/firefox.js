@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Loads a profile into the Firefox Profiler (its command line), and prints what it shows at the lines of
-// each source file, with the text of lines where it has one.
-// usage: firefox.js FILE   (in the folder of package.json; FILE has one thread)
-// Output: {file: {line: [self in ns, total in ns, text]}}
+// each source file, with the text of lines where it has one; or of each function.
+// usage: firefox.js FILE [functions]   (in the folder of package.json; FILE has one thread)
+// Output: {file: {line: [self in ns, total in ns, text]}}, or {function: [self, total]}
 "use strict";
 const fs = require("fs");
 const path = require("path");
@@ -33,10 +33,16 @@ function main() {
 				if (tries === 60) throw e;
 				Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);
 			}
+		if (process.argv[3] === "functions") return shown_functions();
 		return shown_lines(JSON.parse(zlib.gunzipSync(fs.readFileSync(file))).shared);
 	} finally {
 		daemon.kill();
 	}
+}
+
+function shown_functions() {
+	const { functions } = JSON.parse(run("thread", "functions", "--limit", "0", "--json"));
+	return Object.fromEntries(functions.map((f) => [f.name, [f.selfSamples, f.totalSamples]]));
 }
 
 function shown_lines(shared) {
