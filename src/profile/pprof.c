@@ -723,6 +723,22 @@ static int tell_other_values(struct pprof_reader *r)
 		       : 0;
 }
 
+/*
+ * Pyroscope gives each profile of CPU time a period of 1 s. A sample has at least one
+ * period; one with less than half of it shows that the period is not that of the samples.
+ */
+static void drop_false_period(struct profile *p)
+{
+	if (p->count_value != PROFILE_NONE || p->cpu_value == PROFILE_NONE)
+		return;
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		int64_t cpu_ns = profile_value(p, &p->samples[i], p->cpu_value);
+
+		if (cpu_ns > 0 && cpu_ns < p->period / 2)
+			p->period = 0;
+	}
+}
+
 /* Clears the defaults that profile_new() sets for our own profiles. */
 static void forget_defaults(struct profile *p)
 {
@@ -753,6 +769,7 @@ static int read_message(struct pprof_reader *r, const uint8_t *data, size_t len)
 	code = walk(r, data, len, PPROF_WANT(4));
 	if (!code)
 		code = walk(r, data, len, PPROF_WANT(2));
+	drop_false_period(r->p);
 	if (!code)
 		code = walk(r, data, len, PPROF_WANT_EXTRA);
 	return code ? code : tell_other_values(r);
