@@ -57,15 +57,17 @@ static uint32_t random_location(struct profile *p, uint32_t mapping)
 		MISS_NONE, lines, is_inlined ? 2 : 1);
 }
 
-/* Each of its samples is at another time of a minute. */
+/* Each of its samples is at another time of a minute. Of a million none is known. */
 static void add_times(struct profile *p, uint32_t sample, int64_t count)
 {
-	const struct series_lists all = {&p->samples->times, p->nr_samples,
-					 sizeof(*p->samples)};
+	struct series times = {0};
+	struct series_list list = {0};
+	const struct series_lists all = {&list, 1, sizeof(list)};
 
 	while (count-- > 0)
-		series_add(&p->times, &p->samples[sample].times,
-			   below(60000) * 1000000ULL, 1, &all);
+		series_add(&times, &list, below(60000) * 1000000ULL, 1, &all);
+	profile_add_times(p, sample, &times, &list);
+	series_deinit(&times);
 }
 
 static void add_stacks(struct profile *p, uint32_t nr)
