@@ -44,6 +44,10 @@ static void add_weight(struct json_builder *b, json_t *array, const struct attri
 static void print_legend(const struct listing *l)
 {
 	legend_of_lines(l, true);
+	listing_sentence(l, 0, 7,
+			 "JIT:   code that a program compiles while it runs, as Numba, Node "
+			 "and Java do; library: code of others in C, C++ and the like, and "
+			 "their Python");
 }
 
 void page_title(const struct render_input *in, char *buf, size_t size)
