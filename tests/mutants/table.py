@@ -97,6 +97,9 @@ MUTANTS = [
     ("idle-account-is-exact", "ticks are missed although the error of the idle account explains them",
      "src/record/account.c", "unit record/account",
      "ret->due > ret->ran + ret->due_error ?", "ret->due > ret->ran ?"),
+    ("idle-account-seems-exact", "a listing says that no tick is missed where some may be",
+     "src/render/head.c", "unit render/formats",
+     "\tif (l->due_error)\n", "\tif (l->due_error && l->missed)\n"),
     # ---- sums ----
     ("count-not-added", "further samples of a known stack are not counted",
      "src/record/stack_table.c", "unit record/stack_table",

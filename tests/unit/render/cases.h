@@ -497,6 +497,36 @@ static inline void build_empty(struct render_case *c)
 	c->profile.extra.cost = (struct profile_cost){0};
 }
 
+static struct attribution_function idle_functions[] = {
+	{.name = "poll_once",
+	 .object = "waiter",
+	 .file = "",
+	 .start_line = 0,
+	 .self = W(26),
+	 .total = W(26)},
+};
+
+/* An idle target: the machine missed fewer ticks than its account can tell. */
+static inline void build_idle(struct render_case *c)
+{
+	c->attribution = (struct attribution){
+		.counted = {"samples", "count"},
+		.all = W(26),
+		.function_only = W(26),
+		.functions = idle_functions,
+		.nr_functions = 1,
+	};
+	c->profile.extra = (struct profile_extra)DITHER_EXTRA;
+	c->profile.extra.cost = (struct profile_cost){0};
+	c->profile.extra.losses = (struct profile_losses){.idle = 9000,
+							  .other = 74,
+							  .due = 186,
+							  .ran = 100,
+							  .due_error = 86,
+							  .sampled = 26,
+							  .counted = 26};
+}
+
 /* A profile of another tool, of memory instead of CPU. */
 static inline void build_heap(struct render_case *c)
 {
@@ -558,7 +588,7 @@ static const struct {
 	{"no-source", build_no_source}, {"no-lines", build_no_lines},
 	{"hostile", build_hostile},     {"heap", build_heap},
 	{"empty", build_empty},         {"losses", build_losses},
-	{"arm64", build_arm64},
+	{"arm64", build_arm64},         {"idle", build_idle},
 };
 
 /* Builds the case in @ret. Return: false if the name is unknown. */

@@ -64,6 +64,8 @@ static const struct golden goldens[] = {
 	{"empty", "annotate", "text", "", OPTS(100, 2, 0.005)},
 	{"empty", "annotate", "json", "", OPTS(100, 2, 0.005)},
 	{"empty", "report", "text", "", OPTS(100, 2, 0.005)},
+	{"idle", "annotate", "text", "", OPTS(100, 2, 0.005)},
+	{"idle", "annotate", "json", "", OPTS(100, 2, 0.005)},
 	{"losses", "annotate", "text", "", OPTS(100, 0, 0.005)},
 	{"losses", "annotate", "text", "80", OPTS(80, 0, 0.005)},
 	{"losses", "annotate", "json", "", OPTS(100, 0, 0.005)},
