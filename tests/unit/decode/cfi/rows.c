@@ -169,6 +169,36 @@ static void compare_gap(Dwarf_CFI *cfi, uint64_t from, uint64_t to, struct count
 	counts->nr_gaps++;
 }
 
+/* Object files and files of other machines are refused. */
+static bool is_refused(Elf *elf)
+{
+	GElf_Ehdr e;
+
+	return !gelf_getehdr(elf, &e) || e.e_machine != EM_X86_64 ||
+	       e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_ident[EI_DATA] != ELFDATA2LSB ||
+	       e.e_type == ET_REL;
+}
+
+/* Does libdw find call frames in the file, which should not be refused? */
+static bool only_libdw_reads(int fd)
+{
+	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	Dwarf_CFI *cfi = NULL;
+	Dwarf *dw = NULL;
+	bool found;
+
+	if (elf && !is_refused(elf)) {
+		cfi = dwarf_getcfi_elf(elf);
+		dw = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	}
+	found = cfi || (dw && dwarf_getcfi(dw));
+	if (cfi)
+		dwarf_cfi_end(cfi);
+	dwarf_end(dw);
+	elf_end(elf);
+	return found;
+}
+
 /* Return: whether @path has call frames of x86-64. */
 static bool compare_file(const char *path, struct counts *counts)
 {
@@ -179,8 +209,12 @@ static bool compare_file(const char *path, struct counts *counts)
 	Dwarf *dw = NULL;
 	Dwarf_CFI *cfi;
 
-	if (!cfi_file_open(fd, &file) || file.binary->type == ET_REL || !file.section.len)
+	if (!cfi_file_open(fd, &file) || file.binary->type == ET_REL ||
+	    !file.section.len) {
+		if (only_libdw_reads(fd))
+			fail_msg("%s: only libdw reads it", path);
 		return false;
+	}
 	print_message("%s: ", path);
 	if (file.section.is_debug_frame) {
 		dw = dwarf_begin_elf(file.binary->elf, DWARF_C_READ, NULL);
