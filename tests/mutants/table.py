@@ -266,6 +266,12 @@ MUTANTS = [
      "\tw->is_behind |= unwind_files_serve(w->files, deadline_ns);\n",
      "\tnanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);\n"
      "\tw->is_behind |= unwind_files_serve(w->files, deadline_ns);\n"),
+    ("first-time-of-the-row-that-won", "a sample that comes to its row second is later than the first, whatever its time",
+     "bpf/sampler.bpf.c", "unit collect/sampler",
+     "\tif (now < count->first_ns)\n\t\tcount->first_ns = now;\n", ""),
+    ("last-time-is-the-last-to-come", "a sample that comes to its row second is the last, whatever its time",
+     "bpf/sampler.bpf.c", "unit collect/sampler",
+     "\tif (now > count->last_ns)\n", ""),
     ("samples-dropped", "3 % of the samples are lost and not counted as lost",
      "bpf/sampler.bpf.c", "unit collect/sampler",
      "\tctr->n[LB_CTR_SAMPLED]++;\n",

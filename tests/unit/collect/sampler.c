@@ -10,6 +10,8 @@
 #include <fcntl.h>
 #include <linux/io_uring.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -30,8 +32,10 @@
 #include "collect/filter.h"
 #include "sampler.skel.h"
 
-#define PAGE_BYTES 4096
-#define NAME       "toucher"
+#define PAGE_BYTES  4096
+#define NAME        "toucher"
+#define NR_MEETINGS 500
+#define FIRST_UID   1000
 
 enum change {
 	CHANGE_NOTHING,
@@ -40,6 +44,17 @@ enum change {
 	BY_KERNEL, /* the kernel touches the pages, in read(2) */
 	BY_WORKER, /* a thread that the kernel makes touches them, for io_uring */
 	IN_CHILD, /* fork: the child's child touches the pages and ends */
+	BY_TWO, /* threads on two CPUs touch a page each, at once: a meeting */
+};
+
+/*
+ * A meeting has a name, and so a row of its own, and an effective uid. The first of its
+ * samples to come is announced.
+ */
+struct meeting {
+	uint64_t announced_ns; /* 0: not */
+	uint64_t first_ns, last_ns;
+	uint32_t nr_touched, nr_others; /* samples */
 };
 
 struct order {
@@ -60,6 +75,7 @@ struct fixture {
 	uint32_t max_kern; /* frames of the longest one */
 	uint64_t nr_first; /* first samples that were announced */
 	bool wrong_source;
+	struct meeting meetings[NR_MEETINGS];
 };
 
 /* The touching instruction, unchanged by compilers and sanitizers. */
@@ -106,15 +122,22 @@ static void read_by_worker(int zeroes, char *to, uint32_t nr)
 	close(ring);
 }
 
-static void touch_all(struct order order)
+static char *fresh_pages(size_t nr)
 {
-	char *pages = mmap(NULL, (size_t)order.nr * PAGE_BYTES, PROT_READ | PROT_WRITE,
+	char *pages = mmap(NULL, nr * PAGE_BYTES, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
+	if (pages == MAP_FAILED || madvise(pages, nr * PAGE_BYTES, MADV_NOHUGEPAGE))
+		_exit(3);
+	return pages;
+}
+
+static void touch_all(struct order order)
+{
+	char *pages = fresh_pages(order.nr);
 	int zeroes = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 
-	if (pages == MAP_FAILED || zeroes < 0 ||
-	    madvise(pages, (size_t)order.nr * PAGE_BYTES, MADV_NOHUGEPAGE))
+	if (zeroes < 0)
 		_exit(3);
 	if (order.change == BY_WORKER)
 		read_by_worker(zeroes, pages, order.nr * PAGE_BYTES);
@@ -138,6 +161,76 @@ static void touch_all(struct order order)
 	prctl(PR_SET_NAME, NAME);
 }
 
+/* ---- meetings ---- */
+
+struct toucher {
+	uint32_t *nr_arrived;
+	bool is_leader;
+};
+
+static void wait_for_both(struct toucher *t, uint32_t turn)
+{
+	__atomic_add_fetch(t->nr_arrived, 1, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n(t->nr_arrived, __ATOMIC_SEQ_CST) < 2 * turn)
+		;
+}
+
+static void *meet(void *arg)
+{
+	char *pages = fresh_pages(NR_MEETINGS), name[16];
+	struct toucher *t = arg;
+
+	for (uint32_t i = 0; i < NR_MEETINGS; i++) {
+		wait_for_both(t, 2 * i + 1);
+		snprintf(name, sizeof(name), "meeting %u", i);
+		prctl(PR_SET_NAME, name);
+		/* Of this thread only; that of the leader is announced. */
+		if (t->is_leader && (syscall(SYS_setresuid, -1, 0, -1) ||
+				     syscall(SYS_setresuid, -1, FIRST_UID + i, -1)))
+			_exit(4);
+		wait_for_both(t, 2 * i + 2);
+		touch(pages + (size_t)i * PAGE_BYTES);
+	}
+	return NULL;
+}
+
+/* The first two CPUs of those that the process may use. */
+static void find_two_cpus(cpu_set_t cpus[2])
+{
+	cpu_set_t all;
+	int cpu = 0;
+
+	if (sched_getaffinity(0, sizeof(all), &all))
+		_exit(7);
+	for (size_t i = 0; i < 2; i++, cpu++) {
+		while (!CPU_ISSET(cpu, &all))
+			cpu++;
+		CPU_ZERO(&cpus[i]);
+		CPU_SET(cpu, &cpus[i]);
+	}
+}
+
+static void meet_all(void)
+{
+	uint32_t nr_arrived = 0;
+	struct toucher leader = {&nr_arrived, true}, other = {&nr_arrived, false};
+	pthread_attr_t attr;
+	pthread_t thread;
+	cpu_set_t cpus[2];
+
+	find_two_cpus(cpus);
+	pthread_attr_init(&attr);
+	if (pthread_attr_setaffinity_np(&attr, sizeof(cpus[1]), &cpus[1]) ||
+	    sched_setaffinity(0, sizeof(cpus[0]), &cpus[0]) ||
+	    pthread_create(&thread, &attr, meet, &other))
+		_exit(7);
+	pthread_attr_destroy(&attr);
+	meet(&leader);
+	pthread_join(thread, NULL);
+}
+
+/* ---- the child ---- */
+
 static void obey(int orders, int done)
 {
 	struct order order;
@@ -147,7 +240,9 @@ static void obey(int orders, int done)
 	while (read(orders, &order, sizeof(order)) == sizeof(order)) {
 		pid_t child = order.change == IN_CHILD ? fork() : 0;
 
-		if (!child)
+		if (order.change == BY_TWO)
+			meet_all();
+		else if (!child)
 			touch_all(order);
 		if (!child && order.change == IN_CHILD)
 			_exit(0);
@@ -368,6 +463,68 @@ static void nothing_is_sampled_after_the_end(void **state)
 	sampler_stop(f->sampler);
 	tell(f, 100, CHANGE_NOTHING);
 	assert_int_equal(drain(f), 7);
+	sums_close(f);
+}
+
+static void note_meeting(void *ctx, const struct sample *s)
+{
+	struct fixture *f = ctx;
+	struct meeting *m;
+	uint32_t i;
+
+	if (!s->comm || sscanf(s->comm, "meeting %u", &i) != 1)
+		return;
+	assert_true(i < NR_MEETINGS);
+	m = &f->meetings[i];
+	if (!s->nr_user || s->user_ips[0] != (uintptr_t)touch_here) {
+		m->nr_others += s->count;
+		return;
+	}
+	m->nr_touched += s->count;
+	m->first_ns = s->first_ns;
+	m->last_ns = s->last_ns;
+}
+
+static void note_announced(void *ctx, const struct lb_first_sample *first)
+{
+	struct fixture *f = ctx;
+
+	if (first->ids.uid - FIRST_UID < NR_MEETINGS)
+		f->meetings[first->ids.uid - FIRST_UID].announced_ns = first->time_ns;
+}
+
+/*
+ * A row's interval holds the times of its samples, also when a CPU that took its time
+ * first comes second to the row. Exactly so with two samples: one adds the row, so no
+ * two CPUs change its times at once.
+ */
+static void rows_hold_the_times_of_both_cpus(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t nr_judged = 0;
+	cpu_set_t all;
+
+	if (sched_getaffinity(0, sizeof(all), &all) || CPU_COUNT(&all) < 2) {
+		print_message("skip: only one CPU\n");
+		skip();
+	}
+	open_for_child(f, &(struct sampler_config){0});
+	f->handlers.sample = note_meeting;
+	f->handlers.first_sample = note_announced;
+	tell(f, 0, BY_TWO);
+	drain(f);
+	for (size_t i = 0; i < NR_MEETINGS; i++) {
+		const struct meeting *m = &f->meetings[i];
+
+		assert_int_equal(m->nr_touched, 2);
+		/* Another page fault of the threads may be what was announced. */
+		if (m->nr_others || !m->announced_ns)
+			continue;
+		assert_in_range(m->announced_ns, m->first_ns, m->last_ns);
+		nr_judged++;
+	}
+	print_message("%u of %u meetings\n", nr_judged, NR_MEETINGS);
+	assert_true(nr_judged > 0);
 	sums_close(f);
 }
 
@@ -643,6 +800,7 @@ int main(void)
 		EXACT(each_slot_has_its_own),
 		EXACT(nothing_is_lost_between_slots),
 		EXACT(nothing_is_sampled_after_the_end),
+		EXACT(rows_hold_the_times_of_both_cpus),
 		EXACT(children_of_targets),
 		EXACT(others_are_not_sampled),
 		EXACT(filters),
