@@ -6,8 +6,9 @@
  * usage: dwarf-libdw ours|libdw rows|frames FILE
  *        dwarf-libdw ours|libdw cfi FILE >STARTS or <STARTS
  * rows: each row of all line tables. frames: functions, inlined chains and lines of
- * 2,000 random addresses. cfi: each row of call frames; ours prints the addresses at
- * which rows begin, libdw reads them, since it has no iterator over rows.
+ * 2,000 random addresses; .dwo files are where they were made, a .dwp beside the file.
+ * cfi: each row of call frames; ours prints the addresses at which rows begin, libdw
+ * reads them, since it has no iterator over rows.
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -83,7 +84,20 @@ static void draw(const struct binary *b, uint64_t vaddrs[NR_ADDRESSES])
 				    text.sh_size;
 }
 
-static int read_ours(const char *part, int fd)
+static int open_companion(void *ctx, const struct need *need)
+{
+	char path[2 * sizeof(need->name)];
+
+	if (need->kind == NEED_DWP)
+		snprintf(path, sizeof(path), "%s.dwp", (const char *)ctx);
+	else if (need->kind == NEED_DWO)
+		snprintf(path, sizeof(path), "%s/%s", need->comp_dir, need->name);
+	else
+		return -1;
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static int read_ours(const char *part, const char *path, int fd)
 {
 	_cleanup_(binary_freep) struct binary *b = NULL;
 	_cleanup_(dwarf_source_freep) struct dwarf_source *d = NULL;
@@ -94,7 +108,7 @@ static int read_ours(const char *part, int fd)
 		draw(b, vaddrs);
 	began = seconds();
 	if (r == 0)
-		r = dwarf_source_open(b, NULL, NULL, &d);
+		r = dwarf_source_open(b, open_companion, (void *)path, &d);
 	if (r < 0)
 		return r;
 	return !strcmp(part, "rows") ? dwarf_source_rows(d, count_row, NULL)
@@ -183,7 +197,7 @@ int main(int argc, char **argv)
 	ours = !strcmp(argv[1], "ours");
 	if (!strcmp(argv[2], "cfi"))
 		return (ours ? read_our_cfi(fd) : read_libdw_cfi(fd)) ? 1 : 0;
-	r = ours ? read_ours(argv[2], fd) : read_libdw(argv[2], argv[3], fd);
+	r = ours ? read_ours(argv[2], argv[3], fd) : read_libdw(argv[2], argv[3], fd);
 	finish();
 	return r ? 1 : 0;
 }

@@ -1,5 +1,6 @@
 #!/bin/sh
-# lineburn's reader of debug information beside libdw, by part. The big file is that of dwarf.sh.
+# lineburn's reader of debug information beside libdw, by part. The big file is that of dwarf.sh; the files
+# with split DWARF are those of dwarf-split.sh.
 set -eu
 : "${TOP:?}" "${WORK:?}"
 make -s -C "$TOP" build/tests/bench/dwarf-libdw >&2
@@ -8,8 +9,9 @@ program=$TOP/build/tests/bench/dwarf-libdw
 
 echo "## Reading debug information, by part, beside libdw"
 echo
-echo "| part of big.so | reader | found | CPU | peak memory |"
+echo "| part | reader | found | CPU | peak memory |"
 echo "|---|---|---|---|---|"
+# row PART READER: of the measurement in $WORK/result
 row() {
 	sed -E "s/^([0-9]+) found, (.*) of CPU, peak (.*)/| $1 | $2 | \1 | \2 | \3 |/" "$WORK/result"
 }
@@ -23,3 +25,14 @@ done
 row cfi ours
 "$program" libdw cfi "$WORK/big.so" <"$WORK/starts" 2>"$WORK/result"
 row cfi libdw
+mkdir "$WORK/split"
+"$TOP/tests/bench/dwarf-split.sh" "$WORK/split"
+for reader in ours libdw; do
+	"$program" "$reader" frames "$WORK/split/split.so" 2>"$WORK/result"
+	row "frames, .dwo files" "$reader"
+done
+rm "$WORK"/split/*.dwo
+for reader in ours libdw; do
+	"$program" "$reader" frames "$WORK/split/packed/split.so" 2>"$WORK/result"
+	row "frames, .dwp file" "$reader"
+done
