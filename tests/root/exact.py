@@ -12,6 +12,7 @@ import glob
 import json
 import os
 import platform
+import shutil
 import signal
 import subprocess
 import sys
@@ -310,6 +311,80 @@ def debug_packages():
     return None
 
 
+LOOP = """
+import _imp
+import mmap
+import sys
+import types
+PAGE = 4096
+area = mmap.mmap(-1, 1000 * PAGE)
+area.madvise(15)  # MADV_NOHUGEPAGE
+pages = memoryview(area)
+full = bytes(PAGE)
+at = 0
+for order in sys.stdin:
+    nr, path = order.split()
+    for _ in range(int(nr)):
+        pages[at:at + PAGE] = full  # HOT copy
+        at += PAGE
+    try:
+        _imp.create_dynamic(types.SimpleNamespace(name="plugin", origin=path))  # HOT load
+    except ImportError:
+        pass  # it is a library, but no module
+    print("done", flush=True)
+"""
+
+
+def place_in_loop(marker):
+    return os.path.realpath("loop.py"), LOOP[:LOOP.index("# HOT " + marker)].count("\n") + 1
+
+
+def grown_in_loop(name, through):
+    """The samples of each line while 500 pages are copied in Python and a library is loaded: {(file, line): self}."""
+    def selfs():
+        return {(file["path"], line["line"]): line["self"] for file in Profile(name + ".pb.gz").json["files"]
+                for line in file["lines"] if line["self"]}
+
+    def do(nr_pages):
+        shutil.copy("plugin.so", f"{name}.{nr_orders}.so")  # one that is not loaded yet
+        python.do(f"{nr_pages} {os.getcwd()}/{name}.{nr_orders}.so")
+
+    python = faults.Target([sys.executable, "-S", "loop.py"])
+    recording = Recording(name, "-p", str(python.pid), through=through)
+    for nr_orders in range(100):
+        do(1)
+        recording.snapshot()
+        before = selfs()
+        # The interpreter is found after its first sample.
+        if before.get(place_in_loop("copy")):
+            break
+    nr_orders += 1
+    do(500)
+    recording.end()
+    python.end()
+    return {line: nr - before.get(line, 0) for line, nr in selfs().items() if nr > before.get(line, 0)}
+
+
+def debug_packages_of_a_loop():
+    """The loader and the C library charge the line of Python that calls them, with and without their debug package."""
+    if not glob.glob("/usr/lib/debug/.build-id/*/*.debug"):
+        return "no debug package of the C library"
+    with open("loop.py", "w", encoding="ascii") as file:
+        file.write(LOOP)
+    for name, through in (("loop-packages", ()), ("loop-no-packages", WITHOUT_DEBUG_PACKAGES)):
+        grown = grown_in_loop(name, through)
+        equal(f"copies, {name}", grown.get(place_in_loop("copy")), 500)
+        if place_in_loop("load") not in grown:
+            raise AssertionError(f"{name}: the line that loads has no samples: {grown}")
+        equal(f"lines that are not Python's, {name}", [line for line in grown if not line[0].endswith(".py")], [])
+    # With --runtime, lines of the loader and of the C library tell that the debug package was found.
+    paths = {file["path"].split("/", 1)[0] for file in Profile("loop-packages.pb.gz", "--runtime").json["files"]
+             if file["self"]}
+    if not {"elf", "sysdeps"} <= paths:
+        raise AssertionError(f"--runtime charges {paths}")
+    return None
+
+
 def walks_of(recording, pids):
     """Walks of processes: [(status, lines from the innermost on)]. The lines of other files are 0."""
     return [(status, [line if file.endswith("/pages.c") else 0 for _, file, line in stack]) for pid in pids
@@ -556,9 +631,10 @@ def python_refused():
 def main():
     for test in (run, callers, period, pid, not_pid, thread, not_thread, comm, not_comm, kinds_are_anded,
                  whole_machine, user, children, no_children, exec_goes_on, threads_are_told_apart, cgroup,
-                 windows, snapshot, debug_packages, known_files, known_files_of_an_interpreter, interpreter_awaited,
-                 code_replaced, jit_replaced, jit_replaced_silently, jit_replaced_last, far_from_the_start,
-                 losses, segments_refused, python_refused):
+                 windows, snapshot, debug_packages, debug_packages_of_a_loop, known_files,
+                 known_files_of_an_interpreter, interpreter_awaited, code_replaced, jit_replaced,
+                 jit_replaced_silently, jit_replaced_last, far_from_the_start, losses, segments_refused,
+                 python_refused):
         faults.run(test, "exact-")
 
 

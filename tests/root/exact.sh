@@ -9,6 +9,7 @@ pages=$(build pages.c -O1) || exit 1
 gcc $C_FLAGS -O1 -rdynamic -o python3.13 "$WORKLOADS/pages.c" "$WORKLOADS/not-python.c" -pthread &&
 	gcc $C_FLAGS -O1 -rdynamic -DVERSION=0x030c00f0 -o python3.12 "$WORKLOADS/pages.c" "$WORKLOADS/not-python.c" \
 		-pthread || exit 1
+gcc -shared -fPIC -o plugin.so "$WORKLOADS/plugin.c" || exit 1
 [ "$(uname -m)" != x86_64 ] || {
 	# shellcheck disable=SC2086 # a list of flags
 	gcc $C_FLAGS -O1 -rdynamic -o jit-pages "$WORKLOADS/pages.c" "$WORKLOADS/jit-load.c" -pthread &&
