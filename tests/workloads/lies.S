@@ -51,7 +51,8 @@ end base_pointer
  * Without a table, and whoever follows rsp through the instructions loses it: callers are
  * found by rbp, which is the lie.
  */
-function frame_pointer
+	.macro by_frame_pointer name
+	function \name
 	push %rbp
 	mov %rsp, %r8
 	mov %r8, %rsp
@@ -59,18 +60,12 @@ function frame_pointer
 	touch_pages
 	pop %rbp
 	ret
-end frame_pointer
+	end \name
+	.endm
 
-/* As frame_pointer, with a name that the entry code of a C library has. */
-function start
-	push %rbp
-	mov %rsp, %r8
-	mov %r8, %rsp
-	mov %rdx, %rbp
-	touch_pages
-	pop %rbp
-	ret
-end start
+by_frame_pointer frame_pointer
+/* Its name is that of a C library's entry code. */
+by_frame_pointer start
 
 /* As frame_pointer, but rsp is the lie. */
 function bare_stack_pointer
