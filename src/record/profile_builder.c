@@ -607,6 +607,25 @@ static uint32_t status_at_function(const struct profile_builder *f,
 }
 
 /*
+ * The walk ended because it knew no mapping of a return address. If the process had none
+ * there either, the word was not one: drops it.
+ *
+ * @ids  of the stack, leaf first; changed
+ * @nr   their number; changed
+ */
+static void drop_unmapped_caller(const struct profile_builder *f,
+				 const struct row_stack *stack, uint32_t *ids, size_t *nr)
+{
+	size_t at = stack->nr_kern + outermost_native(stack);
+
+	if (at >= *nr || at == stack->nr_kern ||
+	    symbolizer_get(f->symbolizer, ids[at])->miss != MISS_NO_MAPPING)
+		return;
+	(*nr)--;
+	memmove(&ids[at], &ids[at + 1], (*nr - at) * sizeof(*ids));
+}
+
+/*
  * A greenlet has no stack of its own: it begins somewhere on its thread's stack. The
  * frames above its first one belong to another greenlet and are swapped when greenlets
  * switch, so they are not its callers. (greenlet: TUserGreenlet.cpp)
@@ -717,6 +736,8 @@ static int add_row(struct profile_builder *f, const struct stack_table *rows,
 	} else if (nr_greenlet) {
 		nr = nr_greenlet;
 		status = LB_STACK_COMPLETE;
+	} else if (status == LB_STACK_NO_MAPPING) {
+		drop_unmapped_caller(f, stack, ids, &nr);
 	} else if (status == LB_STACK_AT_FUNCTION) {
 		status = status_at_function(f, stack, ids, &nr);
 	} else if (nr) {

@@ -53,7 +53,7 @@ row() {
 	shift
 	"$LB" record -F "$rate" -d $((seconds + 30)) -o choice.pb.gz "$@" >/dev/null 2>choice.err &
 	recording=$!
-	wait_until 20 sh -c "grep -q '^prog_type:.7' /proc/$recording/fdinfo/*" || { cat choice.err; exit 1; }
+	wait_until 20 records $recording || { cat choice.err; exit 1; }
 	sleep 1
 	program=$(program_of $recording)
 	said=$("$TOP/build/tests/bench/filter" depth.bpf.o "$program" "$rate" "$seconds")

@@ -129,9 +129,12 @@ def is_import(sample):
     if any(frame[0] == "Py_FinalizeEx" for frame, _ in sample.frames[at:]):
         return True
     callers = [(frame[0], of) for frame, of in sample.frames[at:]
-               if of != mapping and not SILENT.fullmatch(os.path.basename(of))][:2]
-    return (all(of == "[python]" for _, of in callers)
-            and " < ".join(name for name, _ in callers) in IMPORTERS)
+               if of != mapping and not SILENT.fullmatch(os.path.basename(of))][:6]
+    names = [name for name, _ in callers]
+    # A module's own lines may call functions of its own, which call one of the extension module.
+    own = names.index("<module>") if "<module>" in names[:5] else 0
+    return any(all(of == "[python]" for _, of in callers[:at + 2]) and " < ".join(names[at:at + 2]) in IMPORTERS
+               for at in (0, own))
 
 
 def unknown_stubs(program, sample):

@@ -198,7 +198,7 @@ hot:used_ms/0@used_ms < hot:until/2@case < hot:main/1@until\(End, 1
 JAVA_STUBS = r"Interpreter|StubRoutines.*|resolve_\w+_call|.*([Ss]tub|[Bb]lob|handler|Runtime1).*|.*\b(java|jdk|sun)\..*|.* Hot\.main.*"
 # C++ code calls a compiled function through StubRoutines, interpreted code calls it directly, or through a table or
 # a buffer; an adapter moves the arguments to where it wants them.
-JAVA_GLUE = r"(I2C/C2I adapters|vtable chunks|InlineCacheBuffer) < (StubRoutines \(\d+\)|Interpreter)"
+JAVA_GLUE = r"(I2C/C2I adapters|vtable chunks|InlineCacheBuffer) < (StubRoutines \(\d+\)|Interpreter|.*\b(java|jdk|sun)\..*)"
 
 
 def three_of(five, three, two, main, head):
