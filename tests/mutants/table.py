@@ -99,7 +99,7 @@ MUTANTS = [
      "ret->due > ret->ran + ret->due_error ?", "ret->due > ret->ran ?"),
     ("idle-account-seems-exact", "a listing says that no tick is missed where some may be",
      "src/render/head.c", "unit render/formats",
-     "\tif (l->due_error)\n", "\tif (l->due_error && l->missed)\n"),
+     "figure_count(over + l->due_error + 1, one, many).text);", "figure_count(over + 1, one, many).text);"),
     # ---- sums ----
     ("count-not-added", "further samples of a known stack are not counted",
      "src/record/stack_table.c", "unit record/stack_table",
