@@ -583,6 +583,12 @@ static uint32_t status_of(const struct profile_builder *f, const struct row *row
 	return row->status == LB_STACK_GUESSED_END ? LB_STACK_GUESSED : row->status;
 }
 
+static void drop_frame(uint32_t *ids, size_t *nr, size_t at)
+{
+	(*nr)--;
+	memmove(&ids[at], &ids[at + 1], (*nr - at) * sizeof(*ids));
+}
+
 /*
  * Decides what the first byte of a function is, where a return address should be: the
  * begin of a coroutine's stack, or a pointer to a function, which is dropped.
@@ -601,8 +607,7 @@ static uint32_t status_at_function(const struct profile_builder *f,
 	/* Without symbols of the C library, that of makecontext has no name. */
 	if (r->nr_frames ? is_entry(r) : code_kind_of(r->object->name) == CODE_C_RUNTIME)
 		return LB_STACK_COMPLETE;
-	(*nr)--;
-	memmove(&ids[at], &ids[at + 1], (*nr - at) * sizeof(*ids));
+	drop_frame(ids, nr, at);
 	return LB_STACK_BAD_CFA;
 }
 
@@ -621,8 +626,7 @@ static void drop_unmapped_caller(const struct profile_builder *f,
 	if (at >= *nr || at == stack->nr_kern ||
 	    symbolizer_get(f->symbolizer, ids[at])->miss != MISS_NO_MAPPING)
 		return;
-	(*nr)--;
-	memmove(&ids[at], &ids[at + 1], (*nr - at) * sizeof(*ids));
+	drop_frame(ids, nr, at);
 }
 
 /*
