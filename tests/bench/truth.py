@@ -44,7 +44,7 @@ PROMISES_ALL = ("complete", "derived", "no-user")
 BPF = "[kernel.kallsyms]/bpf"
 # lineburn's own programs, which the kernel runs when a task begins, executes a program or ends. (A sample
 # of the one that takes samples cannot be.)
-OWN_BPF = re.compile(r"bpf_prog_[0-9a-f]{16}_lb_(fork|exec|exit|free) < bpf_trace_run\d+ < (__bpf_trace_\w+ < )?"
+OWN_BPF = re.compile(r"bpf_prog_[0-9a-f]{16}_lb_(?:forget < bpf_prog_[0-9a-f]{16}_lb_)?(fork|exec|exit|free) < bpf_trace_run\d+ < (__bpf_trace_\w+ < )?"
                      r"__traceiter_sched_process_\1\b")
 EXTENSION = re.compile(r"(\w+)(\.cpython-3\d+-[\w-]+|\.abi3)?\.so")
 # The innermost two functions of Python while it imports an extension module, or a module whose own lines call
@@ -128,13 +128,13 @@ def is_import(sample):
         return False
     if any(frame[0] == "Py_FinalizeEx" for frame, _ in sample.frames[at:]):
         return True
-    callers = [(frame[0], of) for frame, of in sample.frames[at:]
+    callers = [(frame, of) for frame, of in sample.frames[at:]
                if of != mapping and not SILENT.fullmatch(os.path.basename(of))][:6]
-    names = [name for name, _ in callers]
+    names = [frame[0] for frame, _ in callers]
     # A module's own lines may call functions of its own, which call one of the extension module.
-    own = names.index("<module>") if "<module>" in names[:5] else 0
-    return any(all(of == "[python]" for _, of in callers[:at + 2]) and " < ".join(names[at:at + 2]) in IMPORTERS
-               for at in (0, own))
+    module_at = names.index("<module>") if "<module>" in names[:5] else 0
+    return any(all(of == "[python]" and not any(frame is one for one in sample.own) for frame, of in callers[:end + 2])
+               and " < ".join(names[end:end + 2]) in IMPORTERS for end in (0, module_at))
 
 
 def unknown_stubs(program, sample):
