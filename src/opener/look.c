@@ -88,16 +88,25 @@ static int read_facts(int fd, const char *name, struct look_facts *ret)
 	return 0;
 }
 
+static int read_fs(int fd, uint64_t *ret)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs))
+		return -errno;
+	*ret = (unsigned long)fs.f_type;
+	return 0;
+}
+
 /*
  * Refuses pseudo files, which root may read and the target may not, and FUSE files,
  * whose server may be the untrusted user.
  */
 static bool is_refused_fs(int fd)
 {
-	struct statfs fs;
+	uint64_t magic = 0;
 
-	return io_is_made_up(fd) || fstatfs(fd, &fs) ||
-	       (unsigned long)fs.f_type == FUSE_SUPER_MAGIC;
+	return io_is_made_up(fd) || read_fs(fd, &magic) || magic == FUSE_SUPER_MAGIC;
 }
 
 static int check(int fd, const struct look *look)
@@ -185,16 +194,6 @@ static int read_proc_text(int dir, struct look *look)
 static bool has_acl(int fd, const struct look_facts *f)
 {
 	return f->mode & S_IWGRP && fgetxattr(fd, "system.posix_acl_access", NULL, 0) > 0;
-}
-
-static int read_fs(int fd, uint64_t *ret)
-{
-	struct statfs fs;
-
-	if (fstatfs(fd, &fs))
-		return -errno;
-	*ret = (unsigned long)fs.f_type;
-	return 0;
 }
 
 static int open_checked(int path_fd, struct look *look)

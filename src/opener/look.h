@@ -38,8 +38,8 @@ enum look_rules {
 	/* CHECKED, and: owned by uid or root_uid, not world-writable, one name. */
 	LOOK_OWNED = 1 << 1,
 	LOOK_NOFOLLOW = 1 << 2, /* the last component must not be a symlink */
-	LOOK_WITH_FS = 1 << 4, /* also ask for the kind of its file system */
 	LOOK_AS_OWNER = 1 << 3, /* with the file rights of uid and gid */
+	LOOK_WITH_FS = 1 << 4, /* also ask for the kind of its file system */
 };
 
 /* About a file; from the kernel's cache, so that no remote server is asked. */

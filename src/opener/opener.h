@@ -19,8 +19,8 @@
 #include "opener/look.h"
 
 /*
- * Longest time of one request, when its process is not waiting for a CPU. While two or more
- * of the last OPENER_LATE_S seconds took longer it is shorter: an answer takes less than a
+ * Longest time of one request, when its process is not waiting for a CPU. It is shorter
+ * after two requests in OPENER_LATE_S seconds took longer: an answer takes less than a
  * millisecond unless a disk or a server is slow.
  */
 #define OPENER_MS      250
