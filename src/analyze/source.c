@@ -461,6 +461,22 @@ static bool has_parent(const char *path)
 	return false;
 }
 
+bool source_path_is_below(const struct source_path_rule *rules, size_t nr_rules,
+			  const char *path)
+{
+	for (size_t i = 0; i < nr_rules; i++) {
+		const char *folder = rules[i].new_prefix;
+		size_t len = strlen(folder);
+
+		while (len && folder[len - 1] == '/')
+			len--;
+		if (!strncmp(path, folder, len) && path[len] == '/' &&
+		    !has_parent(path + len))
+			return true;
+	}
+	return false;
+}
+
 /* Lists where a file may be: by the first matching rule, and at its own path. */
 static size_t candidates_of(const struct attacher *t, const char *path,
 			    const char *ret[2])
@@ -489,10 +505,18 @@ static size_t candidates_of(const struct attacher *t, const char *path,
 	return nr;
 }
 
-static int read_source(const char *path, size_t max, char **ret, size_t *ret_len,
-		       struct stat *st)
+static int open_source(const struct attacher *t, const char *path, struct stat *st)
 {
-	_cleanup_close_ int fd = io_open_regular(path, st);
+	const struct file_opener *opener = &t->search->opener;
+
+	return opener->open ? opener->open(opener->ctx, path, st)
+			    : io_open_regular(path, st);
+}
+
+static int read_source(const struct attacher *t, const char *path, size_t max, char **ret,
+		       size_t *ret_len, struct stat *st)
+{
+	_cleanup_close_ int fd = open_source(t, path, st);
 
 	return fd < 0 ? fd : io_read_all(fd, max, ret, ret_len);
 }
@@ -532,7 +556,7 @@ static int give_recorded(struct attacher *t, const struct profile_source *from,
 	for (size_t i = 0; i < nr; i++) {
 		_cleanup_free_ char *text = NULL;
 
-		if (read_source(candidates[i], from->size_bytes, &text, &len, &st) ||
+		if (read_source(t, candidates[i], from->size_bytes, &text, &len, &st) ||
 		    len != from->size_bytes || !is_recorded_text(from, text) ||
 		    count_lines(text, len) != from->nr_lines)
 			continue;
@@ -616,7 +640,7 @@ static int attach_file(struct attacher *t, const char *path,
 	struct profile_source_run run = {.first_line = 1};
 	struct stat st;
 	size_t len;
-	int r = read_source(path, max_bytes(t), &text, &len, &st);
+	int r = read_source(t, path, max_bytes(t), &text, &len, &st);
 
 	if (r == -EFBIG) {
 		source->note = strpool_print(t->p->pool,
@@ -832,7 +856,7 @@ static int compare_file(struct attacher *t, const char *path,
 	size_t len;
 	int r;
 
-	fd = io_open_regular(path, &st);
+	fd = open_source(t, path, &st);
 	if (fd < 0)
 		return fd;
 	file->source.is_changed = recorded ? (uint64_t)st.st_size != recorded->size_bytes

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "analyze/attribution.h"
+#include "base/io.h"
 
 #define SOURCE_MAX_BYTES      (4u << 20) /* of text in one profile */
 #define SOURCE_MAX_FILE_BYTES (32u << 20)
@@ -62,6 +63,10 @@ struct source_path_rule {
 	const char *old_prefix, *new_prefix;
 };
 
+/** Is @path below the NEW of a rule, without any ".." after it? */
+bool source_path_is_below(const struct source_path_rule *rules, size_t nr_rules,
+			  const char *path);
+
 /* Where to search source that is not in the profile. */
 struct source_search {
 	const struct source_path_rule *rules;
@@ -71,6 +76,7 @@ struct source_search {
 	 * rule, and only if the path has no ".." after NEW.
 	 */
 	bool is_strangers;
+	struct file_opener opener;
 	/*
 	 * Files whose self and total are below this share of all samples are not searched
 	 * on disk: they will not be shown.

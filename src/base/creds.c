@@ -2,9 +2,12 @@
 #include "base/creds.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <linux/capability.h>
 #include <stdbool.h>
 #include <sys/fsuid.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -84,4 +87,54 @@ void creds_restore(const struct creds *creds)
 	restore_caps(creds);
 	if (creds->nr_groups > 0)
 		syscall(SYS_setgroups, creds->nr_groups, creds->groups);
+}
+
+/* ---- for good ---- */
+
+/*
+ * Users, services, containers and subordinate ids have uids below 1,879,048,192, the
+ * users of directory services below 2,000,200,000, files of other machines from
+ * 2,147,352,576 on.
+ */
+#define FIRST_OWN_ID 2013265920u
+#define NR_OWN_IDS   (1u << 26)
+#define NOBODY       65534
+
+uid_t creds_own_id(void)
+{
+	unsigned int chance = 0;
+
+	if (getrandom(&chance, sizeof(chance), GRND_NONBLOCK) != sizeof(chance))
+		chance = (unsigned int)getpid();
+	return FIRST_OWN_ID + chance % NR_OWN_IDS;
+}
+
+int creds_drop_capabilities(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	const struct __user_cap_data_struct none[2] = {{0}};
+
+	/* Ambient capabilities cannot remain without permitted ones. */
+	return syscall(SYS_capset, &header, none) ? -errno : 0;
+}
+
+static int change_ids(uid_t uid, gid_t gid)
+{
+	if (setgroups(0, NULL) || setresgid(gid, gid, gid) || setresuid(uid, uid, uid))
+		return -errno;
+	return 0;
+}
+
+int creds_give_up(uid_t uid, gid_t gid)
+{
+	int rc = change_ids(uid, gid);
+
+	/* The user namespace of a container lacks most ids, but usually has this one. */
+	if (rc == -EINVAL)
+		rc = change_ids(NOBODY, NOBODY);
+	if (rc && rc != -EPERM && rc != -EINVAL)
+		return rc;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -errno;
+	return creds_drop_capabilities();
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Opens files on behalf of another user: a path that an untrusted user named is opened
- * with that user's file-system privileges, never with root's.
+ * with that user's file-system privileges, never with root's. Or gives up root's
+ * privileges for good.
  */
 #ifndef LB_BASE_CREDS_H
 #define LB_BASE_CREDS_H
@@ -27,5 +28,20 @@ struct creds {
  */
 int creds_become(struct creds *creds, uid_t uid, gid_t gid);
 void creds_restore(const struct creds *creds);
+
+/**
+ * Makes this process @uid and @gid for good: no groups, no capabilities, and no program
+ * that it executes gives it more (no_new_privs). Call it while there is one thread.
+ * In a container that has no other ids, or may not change to them, root keeps its id,
+ * without capabilities.
+ * Return: 0 or -errno; then some may be given up.
+ */
+int creds_give_up(uid_t uid, gid_t gid);
+
+/** Drops all capabilities of this thread for good. Return: 0 or -errno. */
+int creds_drop_capabilities(void);
+
+/** Returns a random id that belongs to no user, and most likely to no process. */
+uid_t creds_own_id(void);
 
 #endif

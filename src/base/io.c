@@ -427,18 +427,13 @@ int io_pending_open(struct io_pending *ret, struct error *err)
 	return ret->out ? 0 : error_set(err, -ENOMEM, "out of memory");
 }
 
-int io_pending_commit(struct io_pending *p, const char *path, struct error *err)
+int io_pending_end(struct io_pending *p, struct error *err)
 {
 	bool failed = ferror(p->out);
 
 	failed |= fclose(p->out) != 0;
 	p->out = NULL;
-	if (failed)
-		return error_set(err, -ENOMEM, "out of memory");
-	if (strcmp(path, "-") != 0)
-		return io_write_file_atomic(path, p->data, p->len, false, err);
-	fwrite(p->data, 1, p->len, stdout);
-	return 0;
+	return failed ? error_set(err, -ENOMEM, "out of memory") : 0;
 }
 
 void io_pending_deinit(struct io_pending *p)

@@ -38,6 +38,12 @@ int io_reopen(int path_fd);
  */
 int io_open_regular(const char *path, struct stat *ret_st);
 
+/* Opens files as io_open_regular() does, with other rights; zero: with our own. */
+struct file_opener {
+	int (*open)(void *ctx, const char *path, struct stat *ret_st);
+	void *ctx;
+};
+
 /**
  * Opens the folder @name in @dir for reading; refuses links. Return: NULL with errno
  * set.
@@ -93,12 +99,8 @@ struct io_pending {
 
 /** Return: 0 or -ENOMEM with a message. */
 int io_pending_open(struct io_pending *ret, struct error *err);
-/**
- * Ends the output, and writes it: to the file at @path (io_write_file_atomic()), or for
- * "-" to stdout, whose errors the caller finds when it flushes it.
- * Return: 0 or -errno with a message.
- */
-int io_pending_commit(struct io_pending *p, const char *path, struct error *err);
+/** Ends the output: @data is whole. Return: 0 or -ENOMEM with a message. */
+int io_pending_end(struct io_pending *p, struct error *err);
 void io_pending_deinit(struct io_pending *p);
 
 /**

@@ -9,12 +9,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "analyze/source.h"
@@ -24,12 +22,13 @@
 #include "cli/compare.h"
 #include "cli/export_profile.h"
 #include "cli/fetch_debuginfo.h"
+#include "cli/keeper.h"
 #include "cli/pager.h"
+#include "cli/reading.h"
 #include "cli/show.h"
 #include "doctor/doctor.h"
 #include "launch/browser.h"
 #include "live/top.h"
-#include "profile/pprof.h"
 #include "record/output.h"
 #include "record/recorder.h"
 #include "target/explain.h"
@@ -42,6 +41,7 @@ static int write_page(const struct options *options, struct error *err);
 static int show_run(const struct recorder *r, const struct options *o, struct error *err)
 {
 	struct profile *p = recorder_profile(r);
+	const struct named_files named = {.is_strangers = false};
 	struct launch_user user;
 	struct creds creds;
 	struct pager pager;
@@ -61,10 +61,11 @@ static int show_run(const struct recorder *r, const struct options *o, struct er
 	/* Read sources that were not stored as the calling user, not as root. */
 	launch_user_find(&user);
 	pager_open(&pager, !o->viewing.no_pager);
+	pager_begin(&pager);
 	if (user.is_other && creds_become(&creds, user.uid, user.gid)) {
 		rc = error_set(err, -EPERM, "cannot read sources as %s", user.name);
 	} else {
-		rc = show_profile(&o->viewing, p, o->sampling.output, false, pager.out,
+		rc = show_profile(&o->viewing, p, o->sampling.output, &named, pager.out,
 				  err);
 		if (user.is_other)
 			creds_restore(&creds);
@@ -158,226 +159,318 @@ int command_top(const struct options *options, struct error *err)
 
 /* ---- annotate, report, export ---- */
 
-static int explain_open(const char *path, struct error *err)
-{
-	int code = -errno;
-
-	if (errno == EACCES)
-		return error_set(
-			err, code,
-			"cannot read %s: it belongs to another user; read it as root, or "
-			"let root hand it over with chown",
-			path);
-	if (errno == ENOENT)
-		return error_set(err, code,
-				 "there is no %s; record one with \"lineburn record\" or "
-				 "\"lineburn "
-				 "run\"",
-				 path);
-	return error_set(err, code, "cannot read %s: %m", path);
-}
-
-/*
- * A profile's writer chooses the files that it names. So they are opened with at most
- * the writer's privileges: with ours if the profile belongs to us or to root, with
- * those of the user who called sudo if it belongs to that user, else not at all.
- */
-struct profile_reading {
-	bool is_strangers;
-	struct launch_user user; /* user to become, if is_other */
+/* What a viewer may still do after it has given up rights; zero: nothing was given up. */
+struct viewer {
+	struct keeper *keeper; /* NULL: it has nothing to do */
+	struct file_opener opener; /* the keeper, if there is one */
+	bool gave_up; /* root's rights */
 };
 
-static void find_writer(int fd, struct profile_reading *ret)
+static void viewer_deinit(struct viewer *viewer)
 {
-	struct stat st;
-
-	*ret = (struct profile_reading){.is_strangers = true};
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_mode & S_IWOTH)
-		return;
-	if (st.st_uid == geteuid() || !st.st_uid) {
-		ret->is_strangers = false;
-		return;
-	}
-	launch_user_find(&ret->user);
-	ret->user.is_other &= ret->user.uid == st.st_uid;
-	ret->is_strangers = !ret->user.is_other;
+	keeper_free(viewer->keeper);
 }
 
-static int read_input(const char *path, struct strpool *pool, struct profile **ret,
-		      struct profile_reading *ret_reading, struct error *err)
+/* Finishes the output at struct options @ctx: writes it, says where a page is, opens it. */
+static int finish_output(const void *ctx, const void *data, size_t len, struct error *err)
 {
-	bool is_stdin = !strcmp(path, "-");
-	_cleanup_close_ int opened = -1;
-	_cleanup_free_ char *data = NULL;
-	size_t len;
-	int rc;
-
-	if (!is_stdin) {
-		opened = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-		if (opened < 0)
-			return explain_open(path, err);
-	}
-	find_writer(is_stdin ? STDIN_FILENO : opened, ret_reading);
-	rc = io_read_all(is_stdin ? STDIN_FILENO : opened, PPROF_MAX_BYTES, &data, &len);
-	if (rc) {
-		errno = -rc;
-		return error_set(err, rc, "cannot read %s: %m",
-				 is_stdin ? "stdin" : path);
-	}
-	return pprof_read(data, len, is_stdin ? "stdin" : path, pool, ret, err);
-}
-
-/*
- * Renders @p, or exports it if there is an @e, with at most the privileges of its
- * writer.
- */
-static int show_as_writer(const struct viewing *v, const struct exporting *e,
-			  struct profile *p, const struct profile_reading *reading,
-			  FILE *out, struct error *err)
-{
-	bool is_strangers = reading->is_strangers && !v->open_sources;
-	/* --sources opens files with our own privileges. */
-	bool becomes = reading->user.is_other && !v->open_sources;
-	struct creds creds;
-	int rc;
-
-	if (becomes && creds_become(&creds, reading->user.uid, reading->user.gid))
-		return error_set(err, -EPERM, "cannot read sources as %s",
-				 reading->user.name);
-	rc = e ? export_profile(e, v, p, is_strangers, out, err)
-	       : show_profile(v, p, v->input, is_strangers, out, err);
-	if (becomes)
-		creds_restore(&creds);
-	return rc;
-}
-
-int command_view(const struct options *options, struct error *err)
-{
-	const struct viewing *v = &options->viewing;
-	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(POOL_MAX_BYTES);
-	_cleanup_(profile_freep) struct profile *p = NULL;
-	struct profile_reading reading;
-	struct pager pager;
-	int rc;
-
-	if (!pool)
-		return error_set(err, -ENOMEM, "out of memory");
-	rc = read_input(v->input, pool, &p, &reading, err);
-	if (rc)
-		return rc;
-	fetch_debug_info(p);
-	pager_open(&pager, !v->no_pager && !strcmp(v->format, "text"));
-	rc = show_as_writer(v, NULL, p, &reading, pager.out, err);
-	pager_close(&pager);
-	return rc;
-}
-
-/* As the user who owns the profile: see output.c. */
-static int commit_page(const struct options *o, struct io_pending *pending,
-		       struct error *err)
-{
-	struct launch_user user = {0};
-	struct creds creds;
-	int rc;
-
-	if (o->sampling.target.is_command)
-		launch_user_find(&user);
-	if (user.is_other && creds_become(&creds, user.uid, user.gid))
-		return error_set(err, -EPERM, "cannot write %s as %s", o->page,
-				 user.name);
-	rc = io_pending_commit(pending, o->page, err);
-	if (user.is_other)
-		creds_restore(&creds);
-	return rc;
-}
-
-static int write_page(const struct options *o, struct error *err)
-{
-	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(POOL_MAX_BYTES);
-	_cleanup_(profile_freep) struct profile *p = NULL;
-	_cleanup_(io_pending_deinit) struct io_pending pending = {0};
-	struct profile_reading reading;
-	struct viewing v = o->viewing;
-	int rc;
-
-	if (!o->page)
-		return 0;
-	if (!pool)
-		return error_set(err, -ENOMEM, "out of memory");
-	v.format = "html";
-	v.input = o->sampling.output;
-	rc = read_input(v.input, pool, &p, &reading, err);
-	if (!rc)
-		rc = io_pending_open(&pending, err);
-	if (!rc)
-		rc = show_as_writer(&v, NULL, p, &reading, pending.out, err);
-	if (!rc)
-		rc = commit_page(o, &pending, err);
-	if (rc)
-		return rc;
-	fprintf(stderr, "lineburn: the page is %s, the profile %s\n", o->page, v.input);
-	if (o->open_page)
-		browser_open(o->page);
-	return 0;
-}
-
-/* Writes what is whole; says where a page is, and opens it. */
-static int finish_output(const struct options *o, struct io_pending *pending,
-			 bool is_page, struct error *err)
-{
+	const struct options *o = ctx;
 	const char *output = o->exporting.output;
-	int rc = io_pending_commit(pending, output, err);
+	bool is_page = o->command == COMMAND_HTML ||
+		       (o->command == COMMAND_DIFF && !strcmp(o->viewing.format, "html"));
+	int rc;
 
+	if (!strcmp(output, "-")) {
+		fwrite(data, 1, len, stdout);
+		return 0;
+	}
+	rc = io_write_file_atomic(output, data, len, false, err);
 	if (rc)
 		return rc;
-	if (is_page && strcmp(output, "-") != 0)
+	if (is_page)
 		fprintf(stderr, "lineburn: the page is %s\n", output);
 	if (o->open_page)
 		browser_open(output);
 	return 0;
 }
 
-int command_export(const struct options *options, struct error *err)
+/*
+ * Before this process gives up root's rights, starts another that does with them what the
+ * command line asked for, if it did.
+ */
+static int start_keeper(struct viewer *viewer, const struct options *o,
+			enum viewer_rights rights, struct error *err)
 {
-	const struct viewing *v = &options->viewing;
-	const struct exporting *e = &options->exporting;
-	_cleanup_(io_pending_deinit) struct io_pending pending = {0};
+	const struct viewing *v = &o->viewing;
+	bool has_output = o->exporting.output && strcmp(o->exporting.output, "-") != 0;
+	const struct keeper_config config = {
+		.finish = has_output ? finish_output : NULL,
+		.ctx = o,
+		.opens_all = v->open_sources,
+		.rules = v->source_paths,
+		.nr_rules = v->nr_source_paths,
+	};
+	int rc;
+
+	if (rights == RIGHTS_OWN ||
+	    (!has_output && !v->open_sources && !v->nr_source_paths))
+		return 0;
+	rc = keeper_new(&config, &viewer->keeper, err);
+	if (!rc)
+		viewer->opener =
+			(struct file_opener){.open = keeper_open, .ctx = viewer->keeper};
+	return rc;
+}
+
+static int give_up(struct viewer *viewer, enum viewer_rights rights, struct error *err)
+{
+	viewer->gave_up |= rights != RIGHTS_OWN;
+	return rights_give_up(rights, err);
+}
+
+/* Which files may be opened of those that a profile names, and who opens them. */
+static struct named_files named_files(const struct viewing *v,
+				      const struct viewer *viewer,
+				      const struct reading *reading)
+{
+	struct named_files named = {.is_strangers = reading->is_strangers &&
+						    !v->open_sources};
+
+	/* What the command line allows is opened with the caller's rights. */
+	if (v->open_sources || (named.is_strangers && v->nr_source_paths))
+		named.opener = viewer->opener;
+	return named;
+}
+
+static int write_output(const struct options *o, struct viewer *viewer,
+			struct io_pending *pending, struct error *err)
+{
+	int rc = io_pending_end(pending, err);
+
+	if (rc)
+		return rc;
+	return viewer->keeper && strcmp(o->exporting.output, "-") != 0
+		       ? keeper_finish(viewer->keeper, pending->data, pending->len, err)
+		       : finish_output(o, pending->data, pending->len, err);
+}
+
+/*
+ * Reads, attributes and renders @reading, after root has given up what it must.
+ * @pager  NULL, or where @out leads
+ */
+static int view(const struct options *o, const struct viewer *viewer,
+		const struct reading *reading, const struct pager *pager, FILE *out,
+		struct error *err)
+{
+	const struct viewing *v = &o->viewing;
 	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(POOL_MAX_BYTES);
 	_cleanup_(profile_freep) struct profile *p = NULL;
-	struct profile_reading reading;
+	struct named_files named = named_files(v, viewer, reading);
 	int rc;
 
 	if (!pool)
 		return error_set(err, -ENOMEM, "out of memory");
-	rc = export_check_output(e, v->input, err);
-	if (!rc)
-		rc = read_input(v->input, pool, &p, &reading, err);
+	rc = reading_load(reading, pool, &p, err);
 	if (rc)
 		return rc;
-	fetch_debug_info(p);
-	rc = io_pending_open(&pending, err);
+	/* A recording has asked the servers already. */
+	if (!o->page)
+		fetch_debug_info(p, viewer->gave_up);
+	if (pager)
+		pager_begin(pager);
+	return o->command == COMMAND_EXPORT && !o->exporting.listing
+		       ? export_profile(&o->exporting, v, p, &named, out, err)
+		       : show_profile(v, p, v->input, &named, out, err);
+}
+
+int command_view(const struct options *options, struct error *err)
+{
+	const struct viewing *v = &options->viewing;
+	_cleanup_(reading_deinit) struct reading reading = {.fd = -1};
+	_cleanup_(viewer_deinit) struct viewer viewer = {0};
+	struct pager pager;
+	int rc = reading_open(v->input, &reading, err);
+
 	if (!rc)
-		rc = show_as_writer(v, e->listing ? NULL : e, p, &reading, pending.out,
-				    err);
+		rc = start_keeper(&viewer, options, reading.rights, err);
 	if (rc)
 		return rc;
-	return finish_output(options, &pending, options->command == COMMAND_HTML, err);
+	pager_open(&pager, !v->no_pager && !strcmp(v->format, "text"));
+	rc = give_up(&viewer, reading.rights, err);
+	if (!rc)
+		rc = view(options, &viewer, &reading, &pager, pager.out, err);
+	pager_close(&pager);
+	return rc;
+}
+
+int command_export(const struct options *options, struct error *err)
+{
+	_cleanup_(io_pending_deinit) struct io_pending pending = {0};
+	_cleanup_(reading_deinit) struct reading reading = {.fd = -1};
+	_cleanup_(viewer_deinit) struct viewer viewer = {0};
+	int rc = export_check_output(&options->exporting, options->viewing.input, err);
+
+	if (!rc)
+		rc = reading_open(options->viewing.input, &reading, err);
+	if (!rc)
+		rc = start_keeper(&viewer, options, reading.rights, err);
+	if (!rc)
+		rc = give_up(&viewer, reading.rights, err);
+	if (!rc)
+		rc = io_pending_open(&pending, err);
+	if (!rc)
+		rc = view(options, &viewer, &reading, NULL, pending.out, err);
+	return rc ? rc : write_output(options, &viewer, &pending, err);
+}
+
+/* ---- the page of run and record ---- */
+
+/* The user who owns the profile owns the page, too: see output.c. */
+static void find_page_owner(const struct options *o, struct launch_user *ret)
+{
+	*ret = (struct launch_user){0};
+	if (o->sampling.target.is_command)
+		launch_user_find(ret);
+}
+
+static int finish_page(const void *ctx, const void *data, size_t len, struct error *err)
+{
+	const struct options *o = ctx;
+	struct launch_user user;
+	struct creds creds;
+	int rc;
+
+	find_page_owner(o, &user);
+	if (user.is_other && creds_become(&creds, user.uid, user.gid))
+		return error_set(err, -EPERM, "cannot write %s as %s", o->page,
+				 user.name);
+	rc = io_write_file_atomic(o->page, data, len, false, err);
+	if (user.is_other)
+		creds_restore(&creds);
+	if (rc)
+		return rc;
+	fprintf(stderr, "lineburn: the page is %s, the profile %s\n", o->page,
+		o->sampling.output);
+	if (o->open_page)
+		browser_open(o->page);
+	return 0;
+}
+
+/*
+ * As lineburn html would. By now the owner of the profile may have put another file into
+ * its place, so it is opened and read with the owner's rights.
+ */
+static int make_page(const struct options *o, struct error *err)
+{
+	const struct keeper_config config = {.finish = finish_page, .ctx = o};
+	_cleanup_(io_pending_deinit) struct io_pending pending = {0};
+	_cleanup_(reading_deinit) struct reading reading = {.fd = -1};
+	_cleanup_(viewer_deinit) struct viewer viewer = {0};
+	struct options html = *o;
+	struct launch_user user;
+	int rc = keeper_new(&config, &viewer.keeper, err);
+
+	html.command = COMMAND_HTML;
+	html.viewing.format = "html";
+	html.viewing.input = o->sampling.output;
+	find_page_owner(o, &user);
+	if (!rc)
+		rc = give_up(&viewer, user.is_other ? RIGHTS_USER : RIGHTS_OWN, err);
+	if (!rc)
+		rc = reading_open(html.viewing.input, &reading, err);
+	if (!rc)
+		rc = give_up(&viewer, reading.rights, err);
+	if (!rc)
+		rc = io_pending_open(&pending, err);
+	if (!rc)
+		rc = view(&html, &viewer, &reading, NULL, pending.out, err);
+	if (!rc)
+		rc = io_pending_end(&pending, err);
+	return rc ? rc : keeper_finish(viewer.keeper, pending.data, pending.len, err);
+}
+
+/* In a child, because this process still needs its rights. */
+static int write_page(const struct options *o, struct error *err)
+{
+	int failed[2], status = 0;
+	ssize_t n;
+	pid_t pid;
+
+	if (!o->page)
+		return 0;
+	if (pipe2(failed, O_CLOEXEC))
+		return error_set(err, -errno, "cannot make %s: %m", o->page);
+	fflush(NULL);
+	pid = fork();
+	if (!pid)
+		_exit(make_page(o, err) &&
+		      write(failed[1], err, sizeof(*err)) == sizeof(*err));
+	close(failed[1]);
+	do
+		n = pid < 0 ? 0 : read(failed[0], err, sizeof(*err));
+	while (n < 0 && errno == EINTR);
+	close(failed[0]);
+	if (n == sizeof(*err))
+		status = -EIO;
+	while (pid > 0 && waitpid(pid, n ? NULL : &status, 0) < 0 && errno == EINTR)
+		;
+	if (pid < 0 || (status && !n))
+		return error_set(err, -EIO, "cannot make %s: its process was killed",
+				 o->page);
+	return status;
 }
 
 /* ---- diff ---- */
 
+/* All recordings are opened before one of them is read: see reading.h. */
+struct readings {
+	struct reading items[NR_DIFF_SIDES][DIFF_MAX_RECORDINGS];
+};
+
+static void readings_init(struct readings *r)
+{
+	for (int s = 0; s < NR_DIFF_SIDES; s++)
+		for (size_t i = 0; i < DIFF_MAX_RECORDINGS; i++)
+			r->items[s][i].fd = -1;
+}
+
+static void readings_deinit(struct readings *r)
+{
+	for (int s = 0; s < NR_DIFF_SIDES; s++)
+		for (size_t i = 0; i < DIFF_MAX_RECORDINGS; i++)
+			reading_deinit(&r->items[s][i]);
+}
+
+/* @ret_rights  the fewest of all: they are read by one process */
+static int readings_open(struct readings *r, const struct comparing *c,
+			 enum viewer_rights *ret_rights, struct error *err)
+{
+	int rc = 0;
+
+	for (int s = 0; s < NR_DIFF_SIDES; s++)
+		for (size_t i = 0; i < c->sides[s].nr_files && !rc; i++) {
+			struct reading *reading = &r->items[s][i];
+
+			rc = reading_open(c->sides[s].files[i], reading, err);
+			if (!rc && reading->rights > *ret_rights)
+				*ret_rights = reading->rights;
+		}
+	return rc;
+}
+
 /* Only one profile at a time is in memory. */
-static int diff_file(struct profile_diff *d, enum diff_side side, const char *path,
-		     const struct viewing *v, struct strpool *pool, struct error *err)
+static int add_recording(struct profile_diff *d, enum diff_side side,
+			 const struct reading *reading, const struct options *o,
+			 const struct viewer *viewer, const char *name,
+			 struct strpool *pool, struct error *err)
 {
 	_cleanup_(profile_freep) struct profile *p = NULL;
-	struct profile_reading reading;
-	int rc = read_input(path, pool, &p, &reading, err);
+	int rc = reading_load(reading, pool, &p, err);
 
 	if (rc)
 		return rc;
-	fetch_debug_info(p);
-	return compare_add(d, side, v, p, path, err);
+	fetch_debug_info(p, viewer->gave_up);
+	return compare_add(d, side, &o->viewing, p, name, err);
 }
 
 /* The output must be none of the recordings. */
@@ -393,11 +486,25 @@ static int check_diff_output(const struct options *o, struct error *err)
 	return rc;
 }
 
-static int write_comparison(const struct options *o, struct profile_diff *d,
-			    struct diff_verdicts *verdicts, struct error *err)
+static int add_recordings(struct profile_diff *d, const struct readings *r,
+			  const struct options *o, const struct viewer *viewer,
+			  struct strpool *pool, struct error *err)
+{
+	const struct comparing *c = &o->comparing;
+	int rc = 0;
+
+	for (int s = 0; s < NR_DIFF_SIDES; s++)
+		for (size_t i = 0; i < c->sides[s].nr_files && !rc; i++)
+			rc = add_recording(d, (enum diff_side)s, &r->items[s][i], o,
+					   viewer, c->sides[s].files[i], pool, err);
+	return rc;
+}
+
+static int write_comparison(const struct options *o, struct viewer *viewer,
+			    struct profile_diff *d, struct diff_verdicts *verdicts,
+			    struct error *err)
 {
 	_cleanup_(io_pending_deinit) struct io_pending pending = {0};
-	bool is_page = !strcmp(o->viewing.format, "html");
 	int rc;
 
 	if (!strcmp(o->exporting.output, "-"))
@@ -406,25 +513,38 @@ static int write_comparison(const struct options *o, struct profile_diff *d,
 	if (!rc)
 		rc = compare_show(d, &o->comparing, &o->viewing, pending.out, verdicts,
 				  err);
-	return rc ? rc : finish_output(o, &pending, is_page, err);
+	return rc ? rc : write_output(o, viewer, &pending, err);
+}
+
+static int compare(const struct options *o, const struct readings *r,
+		   struct viewer *viewer, struct error *err)
+{
+	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(POOL_MAX_BYTES);
+	_cleanup_(diff_freep) struct profile_diff *d = NULL;
+	_cleanup_(diff_verdicts_deinit) struct diff_verdicts verdicts = {0};
+	int rc = pool ? compare_new(&o->comparing, &o->viewing, pool, &d, err)
+		      : error_set(err, -ENOMEM, "out of memory");
+
+	if (!rc)
+		rc = add_recordings(d, r, o, viewer, pool, err);
+	if (!rc)
+		rc = write_comparison(o, viewer, d, &verdicts, err);
+	return rc ? rc : compare_refuse(&verdicts, err);
 }
 
 int command_diff(const struct options *options, struct error *err)
 {
-	const struct comparing *c = &options->comparing;
-	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(POOL_MAX_BYTES);
-	_cleanup_(diff_freep) struct profile_diff *d = NULL;
-	_cleanup_(diff_verdicts_deinit) struct diff_verdicts verdicts = {0};
-	int rc = pool ? check_diff_output(options, err)
-		      : error_set(err, -ENOMEM, "out of memory");
+	_cleanup_(viewer_deinit) struct viewer viewer = {0};
+	_cleanup_(readings_deinit) struct readings readings;
+	enum viewer_rights rights = RIGHTS_OWN;
+	int rc = check_diff_output(options, err);
 
+	readings_init(&readings);
 	if (!rc)
-		rc = compare_new(c, &options->viewing, pool, &d, err);
-	for (int s = 0; s < NR_DIFF_SIDES; s++)
-		for (size_t i = 0; i < c->sides[s].nr_files && !rc; i++)
-			rc = diff_file(d, (enum diff_side)s, c->sides[s].files[i],
-				       &options->viewing, pool, err);
+		rc = readings_open(&readings, &options->comparing, &rights, err);
 	if (!rc)
-		rc = write_comparison(options, d, &verdicts, err);
-	return rc ? rc : compare_refuse(&verdicts, err);
+		rc = start_keeper(&viewer, options, rights, err);
+	if (!rc)
+		rc = give_up(&viewer, rights, err);
+	return rc ? rc : compare(options, &readings, &viewer, err);
 }

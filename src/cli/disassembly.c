@@ -21,7 +21,7 @@ struct disassembly {
 	const struct profile *p;
 	struct worker *worker;
 	int root_fd;
-	bool is_strangers; /* the profile is untrusted */
+	const struct named_files *named;
 	size_t nr_withheld;
 };
 
@@ -47,6 +47,15 @@ static uint16_t machine_of(const struct profile *p)
 	return uname(&name) ? EM_NONE : instructions_machine(name.machine);
 }
 
+static int open_by(const struct file_opener *opener, const char *path)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	fd = opener->open(opener->ctx, path, &st);
+	return fd >= 0 && (uint64_t)st.st_size > MAX_FILE_BYTES ? -EFBIG : take_fd(&fd);
+}
+
 /*
  * Opens an untrusted path: only a regular file, whose build id is checked later.
  * Ignores " (deleted)", the kernel's mark of a removed file, because a new file may
@@ -65,7 +74,8 @@ static int open_file(const struct disassembly *d, const char *filename)
 	if (len > strlen(deleted) && !strcmp(path + len - strlen(deleted), deleted))
 		path[len - strlen(deleted)] = '\0';
 	how.path = path;
-	return safe_open(&how, NULL);
+	return d->named->opener.open ? open_by(&d->named->opener, path)
+				     : safe_open(&how, NULL);
 }
 
 static const char *status_text(enum instructions_status status)
@@ -142,7 +152,7 @@ static int fill_from_file(struct disassembly *d, struct machine_piece *piece)
 					    "a file, and the profile has no copy");
 		return 0;
 	}
-	if (d->is_strangers) {
+	if (d->named->is_strangers) {
 		d->nr_withheld++;
 		piece->note = strpool_print(
 			d->p->pool,
@@ -173,12 +183,12 @@ static int fill_from_file(struct disassembly *d, struct machine_piece *piece)
 	return err;
 }
 
-int disassembly_fill(struct machine_code *m, const struct profile *p, bool is_strangers,
-		     size_t *ret_nr_withheld)
+int disassembly_fill(struct machine_code *m, const struct profile *p,
+		     const struct named_files *named, size_t *ret_nr_withheld)
 {
 	_cleanup_(disassembly_deinit) struct disassembly d = {
 		.p = p,
-		.is_strangers = is_strangers,
+		.named = named,
 		.root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)};
 	const struct worker_config config = {0};
 	int err = worker_new(&config, &d.worker, NULL);

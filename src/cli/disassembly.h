@@ -4,17 +4,18 @@
 #define LB_CLI_DISASSEMBLY_H
 
 #include "analyze/machine_code.h"
+#include "cli/reading.h"
 
 /**
  * Adds the instructions of each piece of @m: from the bytes in the profile, else from
- * the file of its mapping, opened with the thread's privileges. If there are none, the
+ * the file of its mapping. If there are none, the
  * piece's note says why.
  *
- * @is_strangers     the profile is untrusted: opens no file that it names
+ * @named            if the profile is untrusted, no file is opened
  * @ret_nr_withheld  incremented for each piece without instructions for that reason
  * Return: 0 or -ENOMEM.
  */
-int disassembly_fill(struct machine_code *m, const struct profile *p, bool is_strangers,
-		     size_t *ret_nr_withheld);
+int disassembly_fill(struct machine_code *m, const struct profile *p,
+		     const struct named_files *named, size_t *ret_nr_withheld);
 
 #endif

@@ -62,10 +62,11 @@ static size_t nr_labels_of(const struct export_format *format)
 }
 
 int export_profile(const struct exporting *e, const struct viewing *v, struct profile *p,
-		   bool is_strangers, FILE *out, struct error *err)
+		   const struct named_files *named, FILE *out, struct error *err)
 {
 	static const struct attribution_options as_annotate = {0};
-	const struct source_search search = {.is_strangers = is_strangers};
+	const struct source_search search = {.is_strangers = named->is_strangers,
+					     .opener = named->opener};
 	_cleanup_(filtered_freep) struct filtered *filtered = NULL;
 	_cleanup_(attribution_freep) struct attribution *a = NULL;
 	_cleanup_free_ uint8_t *phases = NULL;

@@ -30,10 +30,10 @@ int export_check_output(const struct exporting *e, const char *input, struct err
 /**
  * Exports @p, which the filters of @v change, to @out. Warns of files that have changed
  * since, if the reader of the format opens them.
- * @is_strangers  as for show_profile()
+ * @named  as for show_profile()
  * Return: 0 or -errno.
  */
 int export_profile(const struct exporting *e, const struct viewing *v, struct profile *p,
-		   bool is_strangers, FILE *out, struct error *err);
+		   const struct named_files *named, FILE *out, struct error *err);
 
 #endif

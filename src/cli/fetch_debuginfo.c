@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/fetch_debuginfo.h"
 
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -112,13 +115,11 @@ static bool fetch_open(struct fetch *f)
 			       NULL);
 }
 
-void fetch_debug_info(struct profile *p)
+static void fetch_all(struct fetch *f)
 {
-	_cleanup_(fetch_deinit) struct fetch f = {.profile = p};
+	const struct profile *p = f->profile;
 	unsigned int nr_fetches = 0;
 
-	if (!fetch_open(&f))
-		return;
 	for (uint32_t i = 0; i < p->nr_mappings && nr_fetches < MAX_FETCHES; i++) {
 		uint8_t id[BUILD_ID_MAX_BYTES];
 		size_t len = build_id_parse(p->mappings[i].build_id, id);
@@ -126,15 +127,53 @@ void fetch_debug_info(struct profile *p)
 
 		if (!len || !has_file(&p->mappings[i]))
 			continue;
-		gather(&f, i);
-		if (!f.nr)
+		gather(f, i);
+		if (!f->nr)
 			continue;
 		nr_fetches++;
-		if (debuginfod_fetch(f.server, id, len, &fd)) {
+		if (debuginfod_fetch(f->server, id, len, &fd)) {
 			log_info("debuginfod has no debug info for %s, skipping",
 				 p->mappings[i].filename);
 			continue;
 		}
-		resolve(&f, fd);
+		resolve(f, fd);
 	}
+}
+
+/* ---- a folder for what is downloaded ---- */
+
+#define ENV_CACHE "DEBUGINFOD_CACHE_PATH" /* debuginfod_find_debuginfo(3) */
+
+/* @ret  has PATH_MAX bytes; "": there is none */
+static void cache_make(char *ret)
+{
+	const char *tmp = getenv("TMPDIR");
+	int len = snprintf(ret, PATH_MAX, "%s/lineburn-debuginfod.XXXXXX",
+			   tmp && *tmp == '/' ? tmp : "/tmp");
+
+	if (len >= PATH_MAX || !mkdtemp(ret) || setenv(ENV_CACHE, ret, 1))
+		*ret = '\0';
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	(void)remove(path);
+	return 0;
+}
+
+void fetch_debug_info(struct profile *p, bool has_no_home)
+{
+	struct fetch f = {.profile = p};
+	char cache[PATH_MAX] = "";
+
+	if (has_no_home && getenv("DEBUGINFOD_URLS"))
+		cache_make(cache);
+	if (fetch_open(&f))
+		fetch_all(&f);
+	fetch_deinit(&f);
+	if (*cache)
+		nftw(cache, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,14 +35,23 @@ static void copy_to_terminal(void)
 			break;
 }
 
-_Noreturn static void run_pager(int input, const char *command,
+/* @pipe  both ends */
+_Noreturn static void run_pager(const int *pipe, const char *command,
 				const struct launch_user *user)
 {
+	struct pollfd output = {.fd = pipe[0], .events = POLLIN};
+
 	if (user->is_other &&
 	    (setgroups(0, NULL) || setresgid(user->gid, user->gid, user->gid) ||
 	     setresuid(user->uid, user->uid, user->uid)))
 		_exit(EXIT_FAILURE);
-	dup2(input, STDIN_FILENO);
+	close(pipe[1]);
+	/* There may be an error instead of a listing: then it is not started. */
+	while (poll(&output, 1, -1) < 0 && errno == EINTR)
+		;
+	if (!(output.revents & POLLIN))
+		_exit(EXIT_SUCCESS);
+	dup2(pipe[0], STDIN_FILENO);
 	/* F: no paging of what fits a screen; R: colours; X: it stays on the screen. */
 	setenv("LESS", "FRX", false);
 	if (!strcmp(command, "less"))
@@ -65,15 +75,20 @@ void pager_open(struct pager *ret, bool wanted)
 	fflush(NULL);
 	ret->pid = fork();
 	if (!ret->pid)
-		run_pager(fds[0], command, &user);
+		run_pager(fds, command, &user);
 	close(fds[0]);
 	if (ret->pid > 0)
 		ret->out = fdopen(fds[1], "w");
 	if (ret->pid < 0 || !ret->out) {
 		close(fds[1]);
 		*ret = (struct pager){.out = stdout};
-		return;
 	}
+}
+
+void pager_begin(const struct pager *p)
+{
+	if (!p->pid)
+		return;
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGQUIT, SIG_IGN);

@@ -15,9 +15,15 @@ struct pager {
 /**
  * Starts $PAGER, or less(1), if @wanted and stdout is a terminal that can move its
  * cursor. Under sudo it runs as the user who called. Without a pager *@ret is stdout.
- * Ignores SIGPIPE, SIGINT and SIGQUIT from then on: the user ends the pager by its keys.
+ * Until there is output it only waits, so that root may give up its rights in between.
  */
 void pager_open(struct pager *ret, bool wanted);
+
+/**
+ * Call it before the output. Ignores SIGPIPE, SIGINT and SIGQUIT from then on: the user
+ * ends the pager by its keys.
+ */
+void pager_begin(const struct pager *p);
 
 /** Ends the output, and waits until the user has left the pager. */
 void pager_close(struct pager *p);

@@ -91,16 +91,16 @@ void say_changed(const struct attribution *a, const char *file_filter)
 			    nr, nr == 1 ? " has" : "s have", names);
 }
 
-static int add_machine_code(const char *what, const struct profile *p, bool is_strangers,
-			    struct machine_code **ret, size_t *ret_nr_withheld,
-			    struct error *err)
+static int add_machine_code(const char *what, const struct profile *p,
+			    const struct named_files *named, struct machine_code **ret,
+			    size_t *ret_nr_withheld, struct error *err)
 {
 	_cleanup_(machine_code_freep) struct machine_code *m = NULL;
 	int rc = machine_code_new(p, what, &m, err);
 
 	if (rc)
 		return rc;
-	rc = disassembly_fill(m, p, is_strangers, ret_nr_withheld);
+	rc = disassembly_fill(m, p, named, ret_nr_withheld);
 	if (!rc)
 		rc = machine_code_place(m, p);
 	if (rc)
@@ -166,7 +166,7 @@ int apply_filters(const struct viewing *v, struct profile *p, struct filtered **
 
 /* Return: 0 or -ENOMEM. */
 static int add_attribution(const struct viewing *v, const struct profile *p,
-			   bool is_strangers, struct attribution **ret)
+			   const struct named_files *named, struct attribution **ret)
 {
 	_cleanup_(attribution_freep) struct attribution *a = NULL;
 	unsigned int needs = viewing_format(v)->needs;
@@ -175,7 +175,8 @@ static int add_attribution(const struct viewing *v, const struct profile *p,
 	bool has_least = is_listing || !strcmp(v->format, "quickfix");
 	const struct source_search search = {.rules = v->source_paths,
 					     .nr_rules = v->nr_source_paths,
-					     .is_strangers = is_strangers,
+					     .is_strangers = named->is_strangers,
+					     .opener = named->opener,
 					     .min_share = has_least ? v->min_share : 0};
 	int rc = attribution_new(p, &v->attribution, &a);
 
@@ -191,7 +192,7 @@ static int add_attribution(const struct viewing *v, const struct profile *p,
 }
 
 int show_profile(const struct viewing *v, struct profile *p, const char *file_name,
-		 bool is_strangers, FILE *out, struct error *err)
+		 const struct named_files *named, FILE *out, struct error *err)
 {
 	_cleanup_(attribution_freep) struct attribution *a = NULL;
 	_cleanup_(machine_code_freep) struct machine_code *m = NULL;
@@ -215,11 +216,10 @@ int show_profile(const struct viewing *v, struct profile *p, const char *file_na
 	if (rc)
 		return error_set(err, rc, "out of memory");
 	if (v->show_asm)
-		rc = add_machine_code(v->asm_what, p, is_strangers, &m, &nr_withheld,
-				      err);
+		rc = add_machine_code(v->asm_what, p, named, &m, &nr_withheld, err);
 	else if (format->needs & RENDER_HOT_CODE && p->extra.nr_codes)
-		rc = add_machine_code(machine_code_of_all, p, is_strangers, &m,
-				      &nr_withheld, err);
+		rc = add_machine_code(machine_code_of_all, p, named, &m, &nr_withheld,
+				      err);
 	if (rc)
 		return rc;
 	/* After choosing the code: a function is requested without its types. */
@@ -230,7 +230,7 @@ int show_profile(const struct viewing *v, struct profile *p, const char *file_na
 	if (rc)
 		return rc;
 	in.call_tree = tree;
-	rc = add_attribution(v, p, is_strangers, &a);
+	rc = add_attribution(v, p, named, &a);
 	if (rc)
 		return error_set(err, rc, "out of memory");
 	in.attribution = a;

@@ -15,6 +15,7 @@
 #include "analyze/groups.h"
 #include "analyze/source.h"
 #include "base/error.h"
+#include "cli/reading.h"
 #include "profile/profile.h"
 
 enum colour_mode {
@@ -80,12 +81,10 @@ void say_changed(const struct attribution *a, const char *file_filter);
 /**
  * Renders @p to @out according to @v (run shows annotate's listing). Modifies @p:
  * --types renames functions; --skip-compile and filters drop samples.
- * @file_name     name of the profile's file, for the listing's head; NULL: not from a
- *             file
- * @is_strangers  the profile is untrusted: opens no file that it names, and reports how
- *                many were not opened
+ * @file_name  name of the profile's file, for the listing's head; NULL: not from a file
+ * @named      if it is untrusted, reports how many files were not opened
  */
 int show_profile(const struct viewing *v, struct profile *p, const char *file_name,
-		 bool is_strangers, FILE *out, struct error *err);
+		 const struct named_files *named, FILE *out, struct error *err);
 
 #endif

@@ -313,6 +313,35 @@ static void a_part_is_completed_from_the_same_file(void **state)
 	assert_int_equal(a->files[0].source.nr_lines, 105);
 }
 
+static int opened_elsewhere(void *ctx, const char *path, struct stat *st)
+{
+	(void)path;
+	return io_open_regular(ctx, st);
+}
+
+/* Another process may open the files; which ones a stranger's profile can name. */
+static void files_are_opened_by_another(void **state)
+{
+	static const struct source_path_rule rules[] = {{"/b", "/new/"}, {"/c", "here"}};
+	const char *path = strpool_add(pool, write_lines("other.c", 3));
+	const struct source_search search = {
+		.opener = {.open = opened_elsewhere, .ctx = (void *)path}};
+
+	(void)state;
+	hit("/nowhere/a.c", 2, 1, 1);
+	attribution_free(a);
+	assert_int_equal(attribution_new(p, &(struct attribution_options){0}, &a), 0);
+	assert_int_equal(source_attach(a, p, &search), 0);
+	assert_int_equal(a->files[0].source.nr_lines, 3);
+
+	assert_true(source_path_is_below(rules, 2, "/new/a/b.c"));
+	assert_true(source_path_is_below(rules, 2, "here/b..c"));
+	assert_false(source_path_is_below(rules, 2, "/newer/b.c"));
+	assert_false(source_path_is_below(rules, 2, "/new/a/../../etc/shadow"));
+	assert_false(source_path_is_below(rules, 2, "/b/a.c"));
+	assert_false(source_path_is_below(NULL, 0, "/new/a.c"));
+}
+
 static bool is_changed(const struct source_search *search)
 {
 	attribution_free(a);
@@ -737,6 +766,7 @@ int main(void)
 		TEST(windows_of_a_library_are_small),
 		TEST(cold_lines_of_a_library_are_left_out),
 		TEST(a_part_is_completed_from_the_same_file),
+		TEST(files_are_opened_by_another),
 		TEST(another_text_is_a_change),
 		TEST(a_younger_or_shorter_file_is_a_change),
 		TEST(files_that_are_not_shown_are_not_opened),

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -230,6 +231,55 @@ static void test_without_root(void **state)
 	assert_int_equal(as_other_with(1 << CAP_DAC_READ_SEARCH, become_ourselves), 0);
 }
 
+static int give_up_all(void)
+{
+	uid_t own = creds_own_id();
+	gid_t group = GROUP;
+
+	if (setgroups(1, &group) || creds_give_up(own, own))
+		return 1;
+	if (getuid() != own || getegid() != own || getgroups(0, NULL) ||
+	    !setresuid(0, 0, 0) || !setgroups(1, &group))
+		return 2;
+	if (can_open("kept") || syscall(SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
+		return 3;
+	return 0;
+}
+
+/* No way back, in a process of its own. */
+static void test_give_up(void **state)
+{
+	pid_t pid;
+	int status;
+
+	(void)state;
+	need_root();
+	assert_true(creds_own_id() != creds_own_id());
+	make_file("kept", 0, GROUP, 0640);
+	pid = fork();
+	if (!pid)
+		_exit(give_up_all());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static int drop_capabilities(void)
+{
+	if (!can_open("secret-2"))
+		return 1;
+	if (creds_drop_capabilities())
+		return 2;
+	return can_open("secret-2") ? 3 : 0;
+}
+
+static void test_drop_capabilities(void **state)
+{
+	(void)state;
+	need_root();
+	make_file("secret-2", 0, 0, 0600);
+	assert_int_equal(as_other_with(1 << CAP_DAC_READ_SEARCH, drop_capabilities), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -238,6 +288,8 @@ int main(void)
 		cmocka_unit_test(test_supplementary_groups),
 		cmocka_unit_test(test_many_groups),
 		cmocka_unit_test(test_without_root),
+		cmocka_unit_test(test_give_up),
+		cmocka_unit_test(test_drop_capabilities),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);

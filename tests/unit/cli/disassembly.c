@@ -25,6 +25,8 @@ static uint64_t number_of(const char *command)
 	return strtoull(line, NULL, 16);
 }
 
+static const struct named_files own_files, strangers = {.is_strangers = true};
+
 /* A piece of code of work() in the program @filename; @bytes are stored unless NULL. */
 static void scene_init(struct scene *s, const char *filename, const char *build_id,
 		       const void *bytes, size_t nr_bytes)
@@ -57,7 +59,7 @@ static void scene_init(struct scene *s, const char *filename, const char *build_
 	}
 	code->rows[0].address = code->address;
 	assert_int_equal(machine_code_new(s->p, "work", &s->m, &err), 0);
-	assert_int_equal(disassembly_fill(s->m, s->p, false, &s->nr_withheld), 0);
+	assert_int_equal(disassembly_fill(s->m, s->p, &own_files, &s->nr_withheld), 0);
 }
 
 static void scene_deinit(struct scene *s)
@@ -184,7 +186,7 @@ static void a_strangers_profile_opens_no_file(void **state)
 	assert_int_equal(own.nr_withheld, 0);
 	machine_code_free(take_ptr(own.m));
 	assert_int_equal(machine_code_new(own.p, "work", &own.m, NULL), 0);
-	assert_int_equal(disassembly_fill(own.m, own.p, true, &nr), 0);
+	assert_int_equal(disassembly_fill(own.m, own.p, &strangers, &nr), 0);
 	assert_int_equal(own.m->pieces[0].nr, 0);
 	assert_int_equal(nr, 1);
 	assert_non_null(strstr(own.m->pieces[0].note, "use --sources"));
@@ -193,7 +195,7 @@ static void a_strangers_profile_opens_no_file(void **state)
 	machine_code_free(take_ptr(s.m));
 	s.p->extra.arch = strpool_add(s.pool, "x86_64");
 	assert_int_equal(machine_code_new(s.p, NULL, &s.m, NULL), 0);
-	assert_int_equal(disassembly_fill(s.m, s.p, true, &nr), 0);
+	assert_int_equal(disassembly_fill(s.m, s.p, &strangers, &nr), 0);
 	assert_int_equal(s.m->pieces[0].nr, 2);
 	assert_int_equal(nr, 1);
 }
@@ -221,7 +223,8 @@ static void code_in_the_profile(void **state)
 		machine_code_free(take_ptr(s.m));
 		s.p->extra.arch = strpool_add(s.pool, cases[i].arch);
 		assert_int_equal(machine_code_new(s.p, NULL, &s.m, NULL), 0);
-		assert_int_equal(disassembly_fill(s.m, s.p, false, &s.nr_withheld), 0);
+		assert_int_equal(disassembly_fill(s.m, s.p, &own_files, &s.nr_withheld),
+				 0);
 		assert_string_equal(s.m->pieces[0].note, "");
 		assert_true(has_text(&s.m->pieces[0], cases[i].text));
 		assert_memory_equal(s.m->pieces[0].bytes, cases[i].bytes, cases[i].nr);
@@ -230,7 +233,8 @@ static void code_in_the_profile(void **state)
 		machine_code_free(take_ptr(s.m));
 		s.p->extra.arch = strpool_add(s.pool, "riscv64");
 		assert_int_equal(machine_code_new(s.p, NULL, &s.m, NULL), 0);
-		assert_int_equal(disassembly_fill(s.m, s.p, false, &s.nr_withheld), 0);
+		assert_int_equal(disassembly_fill(s.m, s.p, &own_files, &s.nr_withheld),
+				 0);
 		assert_int_equal(s.m->pieces[0].nr, 0);
 		assert_non_null(strstr(s.m->pieces[0].note, "machine"));
 	}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/reading.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/creds.h"
+#include "base/io.h"
+#include "launch/launch.h"
+#include "profile/pprof.h"
+
+static int explain_open(const char *path, struct error *err)
+{
+	int code = -errno;
+
+	if (errno == EACCES)
+		return error_set(
+			err, code,
+			"cannot read %s: it belongs to another user; read it as root, or "
+			"let root hand it over with chown",
+			path);
+	if (errno == ENOENT)
+		return error_set(err, code,
+				 "there is no %s; record one with \"lineburn record\" or "
+				 "\"lineburn "
+				 "run\"",
+				 path);
+	return error_set(err, code, "cannot read %s: %m", path);
+}
+
+/* May others than its owner have written the file? A user's own group is the user. */
+static bool has_other_writers(const struct stat *st)
+{
+	return st->st_mode & S_IWOTH ||
+	       (!st->st_uid && st->st_gid && st->st_mode & S_IWGRP);
+}
+
+static void find_writer(struct reading *r)
+{
+	struct launch_user user;
+	struct stat st;
+
+	r->is_strangers = true;
+	r->rights = geteuid() ? RIGHTS_OWN : RIGHTS_NONE;
+	if (fstat(r->fd, &st) || !S_ISREG(st.st_mode) || has_other_writers(&st))
+		return;
+	if (st.st_uid == geteuid() || !st.st_uid) {
+		r->is_strangers = false;
+		r->rights = RIGHTS_OWN;
+		return;
+	}
+	launch_user_find(&user);
+	if (!user.is_other || user.uid != st.st_uid)
+		return;
+	r->is_strangers = false;
+	r->rights = RIGHTS_USER;
+}
+
+int reading_open(const char *path, struct reading *ret, struct error *err)
+{
+	bool is_stdin = !strcmp(path, "-");
+
+	if (geteuid())
+		(void)creds_drop_capabilities();
+	*ret = (struct reading){.name = is_stdin ? "stdin" : path, .fd = STDIN_FILENO};
+	if (!is_stdin)
+		ret->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (ret->fd < 0)
+		return explain_open(path, err);
+	find_writer(ret);
+	return 0;
+}
+
+int reading_load(const struct reading *r, struct strpool *pool, struct profile **ret,
+		 struct error *err)
+{
+	_cleanup_free_ char *data = NULL;
+	size_t len;
+	int rc = io_read_all(r->fd, PPROF_MAX_BYTES, &data, &len);
+
+	if (rc) {
+		errno = -rc;
+		return error_set(err, rc, "cannot read %s: %m", r->name);
+	}
+	return pprof_read(data, len, r->name, pool, ret, err);
+}
+
+void reading_deinit(struct reading *r)
+{
+	if (r->fd > STDERR_FILENO)
+		close(r->fd);
+	r->fd = -1;
+}
+
+int rights_give_up(enum viewer_rights rights, struct error *err)
+{
+	struct launch_user user;
+	uid_t own;
+	int rc;
+
+	if (rights == RIGHTS_OWN)
+		return 0;
+	if (rights == RIGHTS_USER) {
+		launch_user_find(&user);
+		rc = creds_give_up(user.uid, user.gid);
+	} else {
+		own = creds_own_id();
+		rc = creds_give_up(own, own);
+	}
+	if (!rc)
+		return 0;
+	errno = -rc;
+	return error_set(err, rc, "cannot give up root's rights: %m");
+}

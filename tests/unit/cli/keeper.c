@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The process that keeps root's rights: what it does for a viewer, and what it refuses. */
+#include "cli/keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "lib/scratch.h"
+
+static char dir[SCRATCH_BYTES];
+
+static int make_dir(void **state)
+{
+	(void)state;
+	scratch_make(dir, 0755);
+	if (chdir(dir) || mkdir("in", 0755) || mkfifo("in/fifo", 0600))
+		return -1;
+	return 0;
+}
+
+static int remove_dir(void **state)
+{
+	(void)state;
+	assert_int_equal(chdir("/"), 0);
+	scratch_remove(dir);
+	return 0;
+}
+
+static void put(const char *path, const char *text)
+{
+	struct error err;
+
+	assert_int_equal(io_write_file_atomic(path, text, strlen(text), false, &err), 0);
+}
+
+static int write_it(const void *path, const void *data, size_t len, struct error *err)
+{
+	return io_write_file_atomic(path, data, len, false, err);
+}
+
+static void output(void **state)
+{
+	const struct keeper_config config = {.finish = write_it, .ctx = "in/out"};
+	_cleanup_(keeper_freep) struct keeper *k = NULL;
+	_cleanup_free_ char *text = NULL;
+	struct error err = {0};
+	struct stat st;
+	size_t len;
+
+	(void)state;
+	assert_int_equal(keeper_new(&config, &k, &err), 0);
+	assert_int_equal(keeper_finish(k, "whole", 5, &err), 0);
+	assert_int_equal(io_read_file("in/out", 100, &text, &len), 0);
+	assert_string_equal(text, "whole");
+	assert_int_equal(keeper_finish(k, "", 0, &err), 0);
+	assert_int_equal(stat("in/out", &st), 0);
+	assert_int_equal(st.st_size, 0);
+	assert_int_equal(keeper_open(k, "in/out", &st), -EPERM);
+}
+
+/* The message comes from the child. */
+static void output_that_fails(void **state)
+{
+	const struct keeper_config config = {.finish = write_it, .ctx = "no/out"};
+	_cleanup_(keeper_freep) struct keeper *k = NULL;
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(keeper_new(&config, &k, &err), 0);
+	assert_int_equal(keeper_finish(k, "whole", 5, &err), -ENOENT);
+	assert_non_null(strstr(err.text, "cannot write no/out: No such file"));
+}
+
+/* Nothing was to be written. */
+static void output_not_asked_for(void **state)
+{
+	const struct keeper_config config = {.opens_all = true};
+	_cleanup_(keeper_freep) struct keeper *k = NULL;
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(keeper_new(&config, &k, &err), 0);
+	assert_int_equal(keeper_finish(k, "whole", 5, &err), -EPERM);
+}
+
+static int read_byte(int fd)
+{
+	char byte = 0;
+
+	assert_true(fd >= 0);
+	assert_int_equal(read(fd, &byte, 1), 1);
+	close(fd);
+	return byte;
+}
+
+static void files(void **state)
+{
+	static const struct source_path_rule rule = {"/b", "in"};
+	const struct keeper_config below = {.rules = &rule, .nr_rules = 1};
+	const struct keeper_config all = {.opens_all = true};
+	_cleanup_(keeper_freep) struct keeper *k = NULL;
+	_cleanup_free_ char *name = calloc(1, 5001);
+	struct error err = {0};
+	struct stat st;
+
+	(void)state;
+	put("in/a.c", "a");
+	put("b.c", "bb");
+	assert_int_equal(keeper_new(&below, &k, &err), 0);
+	assert_int_equal(read_byte(keeper_open(k, "in/a.c", &st)), 'a');
+	assert_int_equal(st.st_size, 1);
+	assert_int_equal(keeper_open(k, "b.c", &st), -EPERM);
+	assert_int_equal(keeper_open(k, "in/../b.c", &st), -EPERM);
+	assert_int_equal(keeper_open(k, "in/none.c", &st), -ENOENT);
+	assert_int_equal(keeper_open(k, "in/fifo", &st), -EINVAL);
+	assert_int_equal(keeper_open(k, memset(name, 'x', 5000), &st), -ENAMETOOLONG);
+	keeper_free(take_ptr(k));
+
+	assert_int_equal(keeper_new(&all, &k, &err), 0);
+	assert_int_equal(read_byte(keeper_open(k, "b.c", &st)), 'b');
+	assert_int_equal(keeper_open(k, "/proc/version", &st), -EXDEV);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(output),
+		cmocka_unit_test(output_that_fails),
+		cmocka_unit_test(output_not_asked_for),
+		cmocka_unit_test(files),
+	};
+
+	return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Whose a profile is decides with which rights root looks at it. Needs root. */
+#include "cli/reading.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "lib/scratch.h"
+
+#define USER  54321
+#define OTHER 54322
+
+static char dir[SCRATCH_BYTES];
+
+static int make_dir(void **state)
+{
+	(void)state;
+	scratch_make(dir, 0755);
+	return chdir(dir);
+}
+
+static int remove_dir(void **state)
+{
+	(void)state;
+	assert_int_equal(chdir("/"), 0);
+	scratch_remove(dir);
+	unsetenv("SUDO_UID");
+	unsetenv("SUDO_GID");
+	return 0;
+}
+
+static void rights_by_owner(void **state)
+{
+	static const struct {
+		uid_t uid;
+		gid_t gid;
+		mode_t mode;
+		enum viewer_rights rights, under_sudo;
+	} cases[] = {
+		{0, 0, 0600, RIGHTS_OWN, RIGHTS_OWN},
+		{0, 0, 0664, RIGHTS_OWN, RIGHTS_OWN},
+		{0, USER, 0644, RIGHTS_OWN, RIGHTS_OWN},
+		{0, USER, 0664, RIGHTS_NONE, RIGHTS_NONE},
+		{0, 0, 0602, RIGHTS_NONE, RIGHTS_NONE},
+		{USER, USER, 0600, RIGHTS_NONE, RIGHTS_USER},
+		{USER, USER, 0664, RIGHTS_NONE, RIGHTS_USER},
+		{USER, USER, 0666, RIGHTS_NONE, RIGHTS_NONE},
+		{OTHER, USER, 0644, RIGHTS_NONE, RIGHTS_NONE},
+	};
+
+	(void)state;
+	if (geteuid()) {
+		print_message("only root gives up rights\n");
+		skip();
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		for (int sudo = 0; sudo < 2; sudo++) {
+			enum viewer_rights wanted = sudo ? cases[i].under_sudo
+							 : cases[i].rights;
+			_cleanup_(reading_deinit) struct reading reading = {.fd = -1};
+			struct error err = {0};
+
+			if (sudo) {
+				setenv("SUDO_UID", "54321", 1);
+				setenv("SUDO_GID", "54321", 1);
+			} else {
+				unsetenv("SUDO_UID");
+			}
+			close(open("p", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+			assert_int_equal(chown("p", cases[i].uid, cases[i].gid), 0);
+			assert_int_equal(chmod("p", cases[i].mode), 0);
+			assert_int_equal(reading_open("p", &reading, &err), 0);
+			assert_int_equal(reading.rights, wanted);
+			assert_int_equal(reading.is_strangers, wanted == RIGHTS_NONE);
+		}
+}
+
+/* What is not a file has no owner to trust. */
+static void not_a_file(void **state)
+{
+	_cleanup_(reading_deinit) struct reading reading = {.fd = -1};
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(reading_open("/dev/null", &reading, &err), 0);
+	assert_true(reading.is_strangers);
+	assert_int_equal(reading.rights, geteuid() ? RIGHTS_OWN : RIGHTS_NONE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rights_by_owner),
+		cmocka_unit_test(not_a_file),
+	};
+
+	return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}
