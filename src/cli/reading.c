@@ -3,8 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -96,6 +102,45 @@ void reading_deinit(struct reading *r)
 	r->fd = -1;
 }
 
+#if defined(__x86_64__)
+#define OUR_ARCH AUDIT_ARCH_X86_64
+#else
+#define OUR_ARCH AUDIT_ARCH_AARCH64
+#endif
+#define X32_CALL 0x40000000
+
+#define LOAD(member) \
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, member))
+#define JUMP(test, value, yes, no) BPF_JUMP(BPF_JMP | (test) | BPF_K, value, yes, no)
+#define RETURN(what)               BPF_STMT(BPF_RET | BPF_K, what)
+
+/*
+ * Root's terminal stays open. A program may type into its terminal (TIOCSTI, before
+ * Linux 6.2), or paste (TIOCLINUX); root's shell would execute it. Other ABIs are denied,
+ * since they have other numbers.
+ */
+static int deny_typing(void)
+{
+	static struct sock_filter code[] = {
+		LOAD(arch),
+		JUMP(BPF_JEQ, OUR_ARCH, 0, 7),
+		LOAD(nr),
+		JUMP(BPF_JSET, X32_CALL, 5, 0),
+		JUMP(BPF_JEQ, SYS_ioctl, 0, 3),
+		LOAD(args[1]),
+		JUMP(BPF_JEQ, TIOCSTI, 2, 0),
+		JUMP(BPF_JEQ, TIOCLINUX, 1, 0),
+		RETURN(SECCOMP_RET_ALLOW),
+		RETURN(SECCOMP_RET_ERRNO | EPERM),
+	};
+	const struct sock_fprog program = {.len = ARRAY_SIZE(code), .filter = code};
+
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+		       SECCOMP_FILTER_FLAG_SPEC_ALLOW, &program)
+		       ? -errno
+		       : 0;
+}
+
 int rights_give_up(enum viewer_rights rights, struct error *err)
 {
 	struct launch_user user;
@@ -111,6 +156,8 @@ int rights_give_up(enum viewer_rights rights, struct error *err)
 		own = creds_own_id();
 		rc = creds_give_up(own, own);
 	}
+	if (!rc)
+		rc = deny_typing();
 	if (!rc)
 		return 0;
 	errno = -rc;

@@ -56,14 +56,15 @@ check rights-by-owner sudos_user
 # Before the first byte of a profile: also if a file is written, by a process of its own.
 # waits_without OUTPUT COMMAND...: the profile comes through a pipe; root's folder has the same as stdout
 waits_without() {
+	output=$1
+	shift
 	INPUT=strange.made.gz python3 -S "$TOP/tests/root/rights.py" reading own none "$LB" "$@" -o "closed/$output" - 2>err ||
 		{ tail -n 1 err; return 1; }
 	[ ! -s none ] && [ "$(stat -c %U:%a "closed/$output")" = root:600 ] || { ls -l "closed/$output"; return 1; }
 	"$LB" "$@" -o - - <strange.made.gz >direct 2>/dev/null && cmp direct "closed/$output"
 }
 into_roots_folder() {
-	output=page.html waits_without html && output=x.json waits_without export -f firefox &&
-		output=x.csv waits_without export -f csv || return 1
+	waits_without page.html html && waits_without x.json export -f firefox && waits_without x.csv export -f csv || return 1
 	"$LB" diff strange.made.gz roots.made.gz --format json -o closed/d.json 2>err || { tail -n 1 err; return 1; }
 	"$LB" diff strange.made.gz roots.made.gz --format json >direct && cmp direct closed/d.json
 }
@@ -88,6 +89,19 @@ asked_for() {
 	"$LB" annotate --json --sources strange.made.gz >by.json 2>err && grep -q only_root_may_read_this by.json
 }
 check files-opened-by-request asked_for
+
+# Debug info from a server: the caller's folder for it is not this user's any more.
+from_a_server() {
+	gcc -g -O1 -o bare "$WORKLOADS/hot.c" && id=$(readelf -n bare | sed -n 's/.*Build ID: //p') &&
+		mkdir -p "server/buildid/$id" && objcopy --only-keep-debug bare "server/buildid/$id/debuginfo" && strip bare || return 1
+	"$LB" run -F 999 -o bare.made.gz -- ./bare 2 >out 2>err && chown 65534 bare.made.gz || { tail -n 1 err; return 1; }
+	mkdir -p home tmp
+	chmod 1777 tmp
+	HOME=$here/home TMPDIR=$here/tmp DEBUGINFOD_URLS=file://$here/server "$LB" annotate --json bare.made.gz >bare.json 2>err &&
+		grep -q '"function": "five"' bare.json && grep -q 'hot\.c"' bare.json || { echo "no lines: $(tail -n 1 err)"; return 1; }
+	[ -z "$(find tmp home -mindepth 1)" ] || { echo "left behind: $(find tmp home -mindepth 1)"; return 1; }
+}
+check debug-info-from-a-server from_a_server
 
 # Garbage and a bomb: one sentence, no file, nothing left behind.
 refuses() {

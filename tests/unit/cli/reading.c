@@ -2,6 +2,7 @@
 /* Whose a profile is decides with which rights root looks at it. Needs root. */
 #include "cli/reading.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -97,11 +100,44 @@ static void not_a_file(void **state)
 	assert_int_equal(reading.rights, geteuid() ? RIGHTS_OWN : RIGHTS_NONE);
 }
 
+static int type_into_terminal(void)
+{
+	struct error err = {0};
+	int fds[2];
+
+	if (rights_give_up(RIGHTS_NONE, &err) || pipe(fds))
+		return 1;
+	/* A pipe is no terminal, but that is not the reason. */
+	for (int i = 0; i < 2; i++)
+		if (ioctl(fds[0], i ? TIOCLINUX : TIOCSTI, "x") == 0 || errno != EPERM)
+			return 2;
+	return ioctl(fds[0], FIONREAD, &fds[1]) ? 3 : 0;
+}
+
+/* In a process of its own, since there is no way back. */
+static void types_nothing(void **state)
+{
+	int status;
+	pid_t pid;
+
+	(void)state;
+	if (geteuid()) {
+		print_message("only root gives up rights\n");
+		skip();
+	}
+	pid = fork();
+	if (!pid)
+		_exit(type_into_terminal());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rights_by_owner),
 		cmocka_unit_test(not_a_file),
+		cmocka_unit_test(types_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);
