@@ -231,7 +231,7 @@ static int give_up(struct viewer *viewer, enum viewer_rights rights, struct erro
 /* Which files may be opened of those that a profile names, and who opens them. */
 static struct named_files named_files(const struct viewing *v,
 				      const struct viewer *viewer,
-				      const struct reading *reading)
+				      const struct profile_input *reading)
 {
 	struct named_files named = {.is_strangers = reading->is_strangers &&
 						    !v->open_sources};
@@ -259,7 +259,7 @@ static int write_output(const struct options *o, struct viewer *viewer,
  * @pager  NULL, or where @out leads
  */
 static int view(const struct options *o, const struct viewer *viewer,
-		const struct reading *reading, const struct pager *pager, FILE *out,
+		const struct profile_input *reading, const struct pager *pager, FILE *out,
 		struct error *err)
 {
 	const struct viewing *v = &o->viewing;
@@ -270,7 +270,7 @@ static int view(const struct options *o, const struct viewer *viewer,
 
 	if (!pool)
 		return error_set(err, -ENOMEM, "out of memory");
-	rc = reading_load(reading, pool, &p, err);
+	rc = profile_input_load(reading, pool, &p, err);
 	if (rc)
 		return rc;
 	/* A recording has asked the servers already. */
@@ -286,10 +286,10 @@ static int view(const struct options *o, const struct viewer *viewer,
 int command_view(const struct options *options, struct error *err)
 {
 	const struct viewing *v = &options->viewing;
-	_cleanup_(reading_deinit) struct reading reading = {.fd = -1};
+	_cleanup_(profile_input_deinit) struct profile_input reading = {.fd = -1};
 	_cleanup_(viewer_deinit) struct viewer viewer = {0};
 	struct pager pager;
-	int rc = reading_open(v->input, &reading, err);
+	int rc = profile_input_open(v->input, &reading, err);
 
 	if (!rc)
 		rc = start_keeper(&viewer, options, reading.rights, err);
@@ -306,12 +306,12 @@ int command_view(const struct options *options, struct error *err)
 int command_export(const struct options *options, struct error *err)
 {
 	_cleanup_(io_pending_deinit) struct io_pending pending = {0};
-	_cleanup_(reading_deinit) struct reading reading = {.fd = -1};
+	_cleanup_(profile_input_deinit) struct profile_input reading = {.fd = -1};
 	_cleanup_(viewer_deinit) struct viewer viewer = {0};
 	int rc = export_check_output(&options->exporting, options->viewing.input, err);
 
 	if (!rc)
-		rc = reading_open(options->viewing.input, &reading, err);
+		rc = profile_input_open(options->viewing.input, &reading, err);
 	if (!rc)
 		rc = start_keeper(&viewer, options, reading.rights, err);
 	if (!rc)
@@ -364,7 +364,7 @@ static int make_page(const struct options *o, struct error *err)
 {
 	const struct keeper_config config = {.finish = finish_page, .ctx = o};
 	_cleanup_(io_pending_deinit) struct io_pending pending = {0};
-	_cleanup_(reading_deinit) struct reading reading = {.fd = -1};
+	_cleanup_(profile_input_deinit) struct profile_input reading = {.fd = -1};
 	_cleanup_(viewer_deinit) struct viewer viewer = {0};
 	struct options html = *o;
 	struct launch_user user;
@@ -377,7 +377,7 @@ static int make_page(const struct options *o, struct error *err)
 	if (!rc)
 		rc = give_up(&viewer, user.is_other ? RIGHTS_USER : RIGHTS_OWN, err);
 	if (!rc)
-		rc = reading_open(html.viewing.input, &reading, err);
+		rc = profile_input_open(html.viewing.input, &reading, err);
 	if (!rc)
 		rc = give_up(&viewer, reading.rights, err);
 	if (!rc)
@@ -424,7 +424,7 @@ static int write_page(const struct options *o, struct error *err)
 
 /* All recordings are opened before one of them is read: see reading.h. */
 struct readings {
-	struct reading items[NR_DIFF_SIDES][DIFF_MAX_RECORDINGS];
+	struct profile_input items[NR_DIFF_SIDES][DIFF_MAX_RECORDINGS];
 };
 
 static void readings_init(struct readings *r)
@@ -438,7 +438,7 @@ static void readings_deinit(struct readings *r)
 {
 	for (int s = 0; s < NR_DIFF_SIDES; s++)
 		for (size_t i = 0; i < DIFF_MAX_RECORDINGS; i++)
-			reading_deinit(&r->items[s][i]);
+			profile_input_deinit(&r->items[s][i]);
 }
 
 /* @ret_rights  the fewest of all: they are read by one process */
@@ -449,9 +449,9 @@ static int readings_open(struct readings *r, const struct comparing *c,
 
 	for (int s = 0; s < NR_DIFF_SIDES; s++)
 		for (size_t i = 0; i < c->sides[s].nr_files && !rc; i++) {
-			struct reading *reading = &r->items[s][i];
+			struct profile_input *reading = &r->items[s][i];
 
-			rc = reading_open(c->sides[s].files[i], reading, err);
+			rc = profile_input_open(c->sides[s].files[i], reading, err);
 			if (!rc && reading->rights > *ret_rights)
 				*ret_rights = reading->rights;
 		}
@@ -460,12 +460,12 @@ static int readings_open(struct readings *r, const struct comparing *c,
 
 /* Only one profile at a time is in memory. */
 static int add_recording(struct profile_diff *d, enum diff_side side,
-			 const struct reading *reading, const struct options *o,
+			 const struct profile_input *reading, const struct options *o,
 			 const struct viewer *viewer, const char *name,
 			 struct strpool *pool, struct error *err)
 {
 	_cleanup_(profile_freep) struct profile *p = NULL;
-	int rc = reading_load(reading, pool, &p, err);
+	int rc = profile_input_load(reading, pool, &p, err);
 
 	if (rc)
 		return rc;

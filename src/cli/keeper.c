@@ -22,7 +22,7 @@ struct keeper {
 };
 
 /* message.value of a request */
-enum request {
+enum keeper_request {
 	REQUEST_OPEN, /* payload: the path. Answer: its struct stat, and a descriptor */
 	REQUEST_FINISH, /* with a memfd that has the output. Answer: none */
 };

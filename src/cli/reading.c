@@ -45,7 +45,7 @@ static bool has_other_writers(const struct stat *st)
 	       (!st->st_uid && st->st_gid && st->st_mode & S_IWGRP);
 }
 
-static void find_writer(struct reading *r)
+static void find_writer(struct profile_input *r)
 {
 	struct launch_user user;
 	struct stat st;
@@ -66,13 +66,14 @@ static void find_writer(struct reading *r)
 	r->rights = RIGHTS_USER;
 }
 
-int reading_open(const char *path, struct reading *ret, struct error *err)
+int profile_input_open(const char *path, struct profile_input *ret, struct error *err)
 {
 	bool is_stdin = !strcmp(path, "-");
 
 	if (geteuid())
 		(void)creds_drop_capabilities();
-	*ret = (struct reading){.name = is_stdin ? "stdin" : path, .fd = STDIN_FILENO};
+	*ret = (struct profile_input){.name = is_stdin ? "stdin" : path,
+				      .fd = STDIN_FILENO};
 	if (!is_stdin)
 		ret->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (ret->fd < 0)
@@ -81,8 +82,8 @@ int reading_open(const char *path, struct reading *ret, struct error *err)
 	return 0;
 }
 
-int reading_load(const struct reading *r, struct strpool *pool, struct profile **ret,
-		 struct error *err)
+int profile_input_load(const struct profile_input *r, struct strpool *pool,
+		       struct profile **ret, struct error *err)
 {
 	_cleanup_free_ char *data = NULL;
 	size_t len;
@@ -95,7 +96,7 @@ int reading_load(const struct reading *r, struct strpool *pool, struct profile *
 	return pprof_read(data, len, r->name, pool, ret, err);
 }
 
-void reading_deinit(struct reading *r)
+void profile_input_deinit(struct profile_input *r)
 {
 	if (r->fd > STDERR_FILENO)
 		close(r->fd);

@@ -20,7 +20,7 @@ enum viewer_rights {
 	RIGHTS_NONE, /* those of a uid that nobody else has */
 };
 
-struct reading {
+struct profile_input {
 	const char *name; /* of the file, or "stdin" */
 	int fd; /* -1: not open; that of stdin is not ours */
 	bool is_strangers; /* untrusted: no file that it names may be opened */
@@ -39,11 +39,11 @@ struct named_files {
  * caller that is not root loses its capabilities, which only a recording needs.
  * Return: 0 or -errno with a message.
  */
-int reading_open(const char *path, struct reading *ret, struct error *err);
+int profile_input_open(const char *path, struct profile_input *ret, struct error *err);
 /** Decodes it. Return: 0 or -errno with a message. */
-int reading_load(const struct reading *r, struct strpool *pool, struct profile **ret,
-		 struct error *err);
-void reading_deinit(struct reading *r);
+int profile_input_load(const struct profile_input *r, struct strpool *pool,
+		       struct profile **ret, struct error *err);
+void profile_input_deinit(struct profile_input *r);
 
 /**
  * Gives up root's rights for good, but for @rights.

@@ -217,3 +217,26 @@ looked_up_as_root() {
 	return 1
 }
 check groups-without-callers-environment looked_up_as_root
+
+# The command has what the user would have without lineburn: ids, groups, capabilities, limits, mask, signals,
+# namespaces, and no descriptors but the caller's.
+cat >inherited.sh <<-END
+	umask
+	id
+	cat /proc/self/limits /proc/self/oom_score_adj /proc/self/cgroup /proc/self/timerslack_ns
+	grep -E '^(Sig|Shd|Cap|Groups|Uid|Gid|NoNewPrivs|Seccomp)' /proc/self/status
+	ls /proc/self/fd
+	readlink /proc/self/ns/*
+	pwd
+	nice
+	echo end
+END
+chmod 644 inherited.sh
+inherited_is_the_users() {
+	# shellcheck disable=SC2086,SC3045 # a list of variables; dash has ulimit -n
+	(umask 027 && ulimit -n 777 && exec 7<inherited.sh &&
+		setpriv --reuid=65534 --regid=65534 --init-groups sh ./inherited.sh >direct.out &&
+		env $nobody "$LB" run -o inherited.pb.gz -- sh ./inherited.sh >out 2>err) || { tail -n 1 err; return 1; }
+	sed '/^end$/q' out | diff direct.out -
+}
+check inherited-under-sudo inherited_is_the_users

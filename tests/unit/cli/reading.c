@@ -70,7 +70,8 @@ static void rights_by_owner(void **state)
 		for (int sudo = 0; sudo < 2; sudo++) {
 			enum viewer_rights wanted = sudo ? cases[i].under_sudo
 							 : cases[i].rights;
-			_cleanup_(reading_deinit) struct reading reading = {.fd = -1};
+			_cleanup_(profile_input_deinit) struct profile_input reading = {
+				.fd = -1};
 			struct error err = {0};
 
 			if (sudo) {
@@ -82,7 +83,7 @@ static void rights_by_owner(void **state)
 			close(open("p", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 			assert_int_equal(chown("p", cases[i].uid, cases[i].gid), 0);
 			assert_int_equal(chmod("p", cases[i].mode), 0);
-			assert_int_equal(reading_open("p", &reading, &err), 0);
+			assert_int_equal(profile_input_open("p", &reading, &err), 0);
 			assert_int_equal(reading.rights, wanted);
 			assert_int_equal(reading.is_strangers, wanted == RIGHTS_NONE);
 		}
@@ -91,11 +92,11 @@ static void rights_by_owner(void **state)
 /* What is not a file has no owner to trust. */
 static void not_a_file(void **state)
 {
-	_cleanup_(reading_deinit) struct reading reading = {.fd = -1};
+	_cleanup_(profile_input_deinit) struct profile_input reading = {.fd = -1};
 	struct error err = {0};
 
 	(void)state;
-	assert_int_equal(reading_open("/dev/null", &reading, &err), 0);
+	assert_int_equal(profile_input_open("/dev/null", &reading, &err), 0);
 	assert_true(reading.is_strangers);
 	assert_int_equal(reading.rights, geteuid() ? RIGHTS_OWN : RIGHTS_NONE);
 }
