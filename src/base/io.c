@@ -69,14 +69,19 @@ bool io_is_made_up(int fd)
 }
 
 /* A link in our own /proc/self/fd leads to exactly the file that was checked. */
-int io_reopen(int path_fd)
+static int reopen(int path_fd, int flags)
 {
 	char path[64];
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	fd = open(path, flags | O_NOCTTY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
+}
+
+int io_reopen(int path_fd)
+{
+	return reopen(path_fd, O_RDONLY | O_NONBLOCK);
 }
 
 int io_open_regular(const char *path, struct stat *ret_st)
@@ -192,7 +197,8 @@ static const char *reason_to_keep(struct place *p)
 				       !strcmp(to, descriptors)
 			       ? "a link to an open file"
 			       : NULL;
-	p->is_device = S_ISCHR(st.st_mode);
+	/* Any user may make a device 0:0 (a whiteout of overlayfs); it cannot be written. */
+	p->is_device = S_ISCHR(st.st_mode) && st.st_rdev;
 	return p->is_device ? NULL : "a pipe, socket or disk";
 }
 
@@ -229,12 +235,19 @@ int io_check_output(const char *path, struct error *err)
 	return 0;
 }
 
+/* By now the folder's owner may have put another file there, whose text must remain. */
 static int write_device(int dir, const char *name, const void *data, size_t len)
 {
-	_cleanup_close_ int fd =
-		openat(dir, name, O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+	_cleanup_close_ int path_fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_close_ int fd = -1;
+	struct stat st;
 
-	return fd < 0 ? -errno : io_write_all(fd, data, len);
+	if (path_fd < 0 || fstat(path_fd, &st))
+		return -errno;
+	if (!S_ISCHR(st.st_mode))
+		return -EAGAIN;
+	fd = reopen(path_fd, O_WRONLY);
+	return fd < 0 ? fd : io_write_all(fd, data, len);
 }
 
 static int keep_as_old(int dir, const char *name)

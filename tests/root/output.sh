@@ -33,6 +33,35 @@ dangling() {
 }
 check output-symlink-dangling dangling
 
+# A hard link of the output is another file, and keeps its text. What is no file is refused, and not opened.
+hard_link() {
+	echo precious >target
+	ln -f target hard.pb.gz
+	"$LB" record -a -F 99 -d 0.2 -o hard.pb.gz >out 2>err || { tail -n 1 err; return 1; }
+	[ "$(cat target)" = precious ] || { echo "the other name was changed"; return 1; }
+	[ "$(stat -c %h target)" -eq 1 ] || { echo "it is a link still"; return 1; }
+}
+check output-hard-link hard_link
+# refuses FILE COMMAND...: in one sentence, and before it begins
+refuses() {
+	file=$1
+	shift
+	status=0
+	timeout 60 "$LB" "$@" >out 2>err || status=$?
+	[ $status -eq 1 ] && [ ! -e started ] && one_sentence err && grep -q "$file: it is a pipe, socket or disk;" err && return 0
+	echo "$1: status $status: $(tail -n 1 err)"
+	return 1
+}
+no_file() {
+	mkfifo fifo.out
+	mknod whiteout.out c 0 0
+	mknod -m 600 disk.out b 1 0
+	for file in fifo.out whiteout.out disk.out; do
+		refuses "$file" record -a -d 60 -o "$file" && refuses "$file" run -o "$file" -- touch started || return 1
+	done
+}
+check output-is-no-file no_file
+
 # A full disk.
 mkdir disk
 if mount -t tmpfs -o size=64k tmpfs disk 2>mount.err; then
@@ -166,4 +195,15 @@ sudo_no_escape() {
 	return 1
 }
 check sudo-writes-as-the-user sudo_no_escape
+# The command puts another folder in place of that of the output, where only root may write: a link to it.
+sudo_swapped() {
+	as_user "mkdir -p '$PWD/home/swapped'" || return 1
+	status=0
+	as_user "sudo -n /tmp/$user run -o swapped/p.html -- sh -c 'mv swapped was; ln -s $PWD/closed swapped; $PWD/hot 3'" >out 2>err || status=$?
+	[ "$status" -eq 125 ] && [ -z "$(ls closed)" ] && one_sentence err && return 0
+	echo "status $status, in the folder: $(ls closed): $(tail -n 1 err)"
+	return 1
+}
+cp "$hot" hot
+check sudo-folder-swapped sudo_swapped
 rm -f /tmp/"$user"

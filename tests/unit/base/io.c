@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -388,6 +389,49 @@ static void test_only_regular_files_are_opened(void **state)
 	assert_int_equal(unlink(in_dir("link")), 0);
 }
 
+/* Puts a device and a link to the file @victim at @path, in turn, for ever. */
+static _Noreturn void swap_for_ever(const char *path, const char *victim)
+{
+	for (;;) {
+		unlink(path);
+		if (mknod(path, S_IFCHR | 0666, makedev(1, 3)))
+			_exit(1);
+		unlink(path);
+		(void)!link(victim, path);
+	}
+}
+
+/* Whoever owns the folder makes a device of the output, and then a file of others. */
+static void test_device_that_becomes_a_file(void **state)
+{
+	char path[512], victim[512];
+	struct error err = {0};
+	struct timespec begin, now;
+	pid_t pid;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s", in_dir("swapped"));
+	snprintf(victim, sizeof(victim), "%s", in_dir("victim"));
+	assert_int_equal(write_text(victim, "of others", false, &err), 0);
+	if (mknod(path, S_IFCHR | 0666, makedev(1, 3))) {
+		print_message("no devices can be made here: %s\n", strerror(errno));
+		skip();
+	}
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	pid = fork();
+	if (!pid)
+		swap_for_ever(path, victim);
+	do {
+		write_text(path, "ours", false, &err);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (now.tv_sec - begin.tv_sec < 1 || now.tv_nsec < begin.tv_nsec);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_contents(victim, "of others");
+	unlink(path);
+	unlink(victim);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -400,6 +444,7 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_no_permission),
 		cmocka_unit_test(test_device),
+		cmocka_unit_test(test_device_that_becomes_a_file),
 		cmocka_unit_test(test_check_output),
 		cmocka_unit_test(test_relative_path),
 		cmocka_unit_test(test_disk_full),
