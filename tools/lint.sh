@@ -48,7 +48,7 @@ check_includes() {
 	may_include src/base 'base/'
 	may_include src/worker 'base/|worker/'
 	may_include src/decode 'base/|worker/|decode/|lineburn_unwind\.h'
-	may_include src/collect 'base/|collect/|lineburn(_unwind|_filter)?\.h|[a-z]+\.skel\.h'
+	may_include src/collect 'base/|worker/broker\.h|collect/|lineburn(_unwind|_filter)?\.h|[a-z]+\.skel\.h'
 	may_include src/opener 'base/|worker/|opener/|decode/(operation|requests)\.h'
 	may_include src/process 'base/|worker/|opener/|process/|decode/(requests|runtimes)\.h|collect/task_event\.h|lineburn_unwind\.h'
 	may_include src/runtime 'base/|worker/|decode/|process/|collect/jit_probe\.h|runtime/|lineburn(_unwind)?\.h'
@@ -63,7 +63,7 @@ check_includes() {
 		'base/|export/|profile/(profile|labels|pprof|gzip|mapping_kind|series)\.h|analyze/(attribution|line_stacks|phase|tally)\.h'
 	may_include src/live 'base/|live/|profile/(profile|mirror)\.h|analyze/|render/(figure|text)\.h'
 	may_include src/target 'base/|process/|target/|collect/filter\.h|lineburn_filter\.h'
-	may_include src/launch 'base/|process/proc_dir\.h|launch/'
+	may_include src/launch 'base/|worker/broker\.h|process/proc_dir\.h|launch/'
 	may_include src/doctor 'base/|doctor/|collect/(jit_probe|kernel_quirks)\.h'
 	may_include src/record \
 		'(base|worker|opener|collect|process|runtime|unwind|symbolize|profile|analyze|target|launch|record)/'

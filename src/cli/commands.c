@@ -25,6 +25,7 @@
 #include "cli/keeper.h"
 #include "cli/pager.h"
 #include "cli/reading.h"
+#include "cli/rights.h"
 #include "cli/show.h"
 #include "doctor/doctor.h"
 #include "launch/browser.h"
@@ -35,6 +36,31 @@
 
 /* Writes the page that run and record were asked for. It is made of the written profile. */
 static int write_page(const struct options *options, struct error *err);
+
+static int serve_page(void *ctx, const struct broker_message *request,
+		      struct broker_message *reply)
+{
+	(void)request;
+	_Static_assert(sizeof(struct error) <= BROKER_MAX_BYTES, "a reply has room");
+	reply->len = sizeof(struct error);
+	return write_page(ctx, reply->data);
+}
+
+/* The broker reads the profile, which this process may have no right to read. */
+static int ask_for_page(const struct options *options, struct error *err)
+{
+	struct broker_message reply = {.data = err, .len = sizeof(*err)};
+	int rc;
+
+	if (!options->page)
+		return 0;
+	rc = broker_ask(BROKER_OUTPUT, BROKER_WRITE_PAGE, NULL, &reply);
+	if (rc && !*err->text)
+		error_set(err, rc,
+			  "cannot write %s: the process that writes files has ended",
+			  options->page);
+	return rc;
+}
 
 /* ---- record, run ---- */
 
@@ -95,29 +121,28 @@ static int record(struct recorder *r, const struct options *options, int *ret_st
 	if (recorder_launch(r)) {
 		rc = show_run(r, options, err);
 		*ret_status = launch_exit_status(recorder_launch(r));
-		return rc ? rc : write_page(options, err);
+		return rc ? rc : ask_for_page(options, err);
 	}
 	recorder_say_where(r);
 	return recorder_nr_counted(r)
-		       ? write_page(options, err)
+		       ? ask_for_page(options, err)
 		       : explain_no_samples(&o->target, o->source->is_clock, err);
 }
 
-int command_record(const struct options *options, int *ret_status, struct error *err)
+static int record_with_brokers(const struct options *options, int *ret_status,
+			       struct error *err)
 {
 	const struct sampling *o = &options->sampling;
 	_cleanup_(recorder_freep) struct recorder *r = NULL;
 	struct launch *command;
-	int rc = o->dry_run ? 0 : doctor_admits("", err);
+	int rc = recorder_new(o, &r, err);
 
-	if (!rc)
-		rc = output_check(o, err);
-	if (!rc)
-		rc = recorder_new(o, &r, err);
 	if (rc)
 		return rc;
 	explain_empty_target(&o->target);
-	rc = record(r, options, ret_status, err);
+	rc = rights_give_up(o, r, err);
+	if (!rc)
+		rc = record(r, options, ret_status, err);
 	command = recorder_launch(r);
 	if (rc && command && command->executed)
 		err->exit_code = EXIT_OWN_FAILURE;
@@ -126,19 +151,32 @@ int command_record(const struct options *options, int *ret_status, struct error 
 	return rc;
 }
 
+int command_record(const struct options *options, int *ret_status, struct error *err)
+{
+	const struct sampling *o = &options->sampling;
+	int rc = o->dry_run ? 0 : doctor_admits("", err);
+
+	if (!rc)
+		rc = output_check(o, err);
+	if (!rc)
+		rc = rights_share(options, serve_page, err);
+	if (!rc)
+		rc = record_with_brokers(options, ret_status, err);
+	broker_end();
+	return rc;
+}
+
 /* ---- top ---- */
 
-int command_top(const struct options *options, struct error *err)
+static int top_with_brokers(const struct options *options, struct error *err)
 {
 	_cleanup_(recorder_freep) struct recorder *r = NULL;
 	_cleanup_(top_freep) struct top *top = NULL;
 	struct sampling o = options->sampling;
 	struct window_taker taker = {.take = top_take,
 				     .wants_sources = top_wants_sources};
-	int rc = doctor_admits("", err);
+	int rc = top_new(&options->top, &top, err);
 
-	if (!rc)
-		rc = top_new(&options->top, &top, err);
 	if (rc)
 		return rc;
 	taker.ctx = top;
@@ -147,13 +185,27 @@ int command_top(const struct options *options, struct error *err)
 	if (rc)
 		return rc;
 	explain_empty_target(&o.target);
-	rc = top_begin(top, err);
+	rc = rights_give_up(&o, r, err);
+	if (!rc)
+		rc = top_begin(top, err);
 	if (!rc)
 		rc = recorder_run(r, err);
 	if (!rc)
 		rc = top_end(top, err);
 	if (!rc && recorder_targets_are_gone(r))
 		log_warning("top has ended, because no target is left");
+	return rc;
+}
+
+int command_top(const struct options *options, struct error *err)
+{
+	int rc = doctor_admits("", err);
+
+	if (!rc)
+		rc = rights_share(options, serve_page, err);
+	if (!rc)
+		rc = top_with_brokers(options, err);
+	broker_end();
 	return rc;
 }
 

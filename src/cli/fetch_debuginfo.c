@@ -104,8 +104,7 @@ static void resolve(struct fetch *f, int fd)
 
 static bool fetch_open(struct fetch *f)
 {
-	struct symbolizer_config config = {.kallsyms_path = "/proc/kallsyms",
-					   .debug_dir = "/usr/lib/debug"};
+	struct symbolizer_config config = {.debug_dir = "/usr/lib/debug"};
 	struct worker_config worker_config = {0};
 	struct debuginfod_config server_config = {0};
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "launch/launch.h"
+#include "worker/broker.h"
 
 static const char *pager_command(void)
 {
@@ -41,6 +42,7 @@ _Noreturn static void run_pager(const int *pipe, const char *command,
 {
 	struct pollfd output = {.fd = pipe[0], .events = POLLIN};
 
+	broker_restore_signals();
 	if (user->is_other &&
 	    (setgroups(0, NULL) || setresgid(user->gid, user->gid, user->gid) ||
 	     setresuid(user->uid, user->uid, user->uid)))
@@ -62,32 +64,98 @@ _Noreturn static void run_pager(const int *pipe, const char *command,
 	_exit(EXIT_SUCCESS);
 }
 
-void pager_open(struct pager *ret, bool wanted)
+/* Return: the process, with the pipe to write to, or -errno. */
+static pid_t start_pager(int *ret_fd)
 {
-	const char *command = wanted ? pager_command() : NULL;
+	const char *command = pager_command();
 	struct launch_user user;
-	int fds[2];
+	int fds[2], rc;
+	pid_t pid;
 
-	*ret = (struct pager){.out = stdout};
-	if (!command || pipe2(fds, O_CLOEXEC))
-		return;
+	if (!command)
+		return -ENOENT;
+	if (pipe2(fds, O_CLOEXEC))
+		return -errno;
 	launch_user_find(&user);
 	fflush(NULL);
-	ret->pid = fork();
-	if (!ret->pid)
+	pid = fork();
+	if (!pid)
 		run_pager(fds, command, &user);
+	rc = -errno;
 	close(fds[0]);
-	if (ret->pid > 0)
-		ret->out = fdopen(fds[1], "w");
-	if (ret->pid < 0 || !ret->out) {
+	if (pid < 0) {
 		close(fds[1]);
+		return rc;
+	}
+	*ret_fd = fds[1];
+	return pid;
+}
+
+static void wait_for(pid_t pid)
+{
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+/* Of the broker; 0: none. */
+static pid_t served_pid;
+
+int pager_serve_open(void *ctx, const struct broker_message *request,
+		     struct broker_message *reply)
+{
+	int fd;
+
+	(void)ctx;
+	(void)request;
+	served_pid = start_pager(&fd);
+	if (served_pid < 0)
+		return served_pid;
+	reply->fds[reply->nr_fds++] = fd;
+	return 0;
+}
+
+int pager_serve_close(void *ctx, const struct broker_message *request,
+		      struct broker_message *reply)
+{
+	(void)ctx;
+	(void)request;
+	(void)reply;
+	wait_for(served_pid);
+	return 0;
+}
+
+static int ask_for_pager(void)
+{
+	struct broker_message reply = {0};
+	int rc = broker_ask(BROKER_OUTPUT, BROKER_OPEN_PAGER, NULL, &reply);
+
+	return reply.nr_fds ? reply.fds[0] : rc ? rc : -EMFILE;
+}
+
+void pager_open(struct pager *ret, bool wanted)
+{
+	int fd = -1;
+
+	*ret = (struct pager){.out = stdout};
+	if (!wanted || !pager_command())
+		return;
+	ret->is_brokers = broker_is_there(BROKER_OUTPUT);
+	if (ret->is_brokers)
+		fd = ask_for_pager();
+	else
+		ret->pid = start_pager(&fd);
+	if (fd >= 0)
+		ret->out = fdopen(fd, "w");
+	if (fd < 0 || !ret->out) {
+		if (fd >= 0)
+			close(fd);
 		*ret = (struct pager){.out = stdout};
 	}
 }
 
 void pager_begin(const struct pager *p)
 {
-	if (!p->pid)
+	if (p->out == stdout)
 		return;
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGINT, SIG_IGN);
@@ -96,10 +164,12 @@ void pager_begin(const struct pager *p)
 
 void pager_close(struct pager *p)
 {
-	if (!p->pid)
+	if (p->out == stdout)
 		return;
 	fclose(p->out);
-	while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	if (p->is_brokers)
+		broker_ask(BROKER_OUTPUT, BROKER_CLOSE_PAGER, NULL, NULL);
+	else
+		wait_for(p->pid);
 	*p = (struct pager){.out = stdout};
 }

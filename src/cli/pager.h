@@ -7,9 +7,12 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "worker/broker.h"
+
 struct pager {
 	FILE *out; /* where to write: the pager, or stdout */
-	pid_t pid; /* 0: there is none */
+	pid_t pid; /* 0: there is none, or it is the broker's */
+	bool is_brokers;
 };
 
 /**
@@ -27,5 +30,8 @@ void pager_begin(const struct pager *p);
 
 /** Ends the output, and waits until the user has left the pager. */
 void pager_close(struct pager *p);
+
+/* Serve BROKER_OPEN_PAGER, whose reply has the pipe to write to, and _CLOSE_PAGER. */
+broker_fn pager_serve_open, pager_serve_close;
 
 #endif

@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 
@@ -47,20 +48,60 @@ static int list_functions(int fd, void (*handler)(void *ctx, const struct task_e
 	return 0;
 }
 
+/* Needs CAP_SYS_ADMIN. *id is the last program's; 0: none yet. Return: fd or -errno. */
+static int open_next(uint32_t *id)
+{
+	int fd;
+
+	do {
+		if (bpf_prog_get_next_id(*id, id))
+			return -errno;
+		fd = bpf_prog_get_fd_by_id(*id);
+	} while (fd < 0 && errno == ENOENT); /* it has ended meanwhile */
+	return fd < 0 ? -errno : fd;
+}
+
+int bpf_programs_serve_next(void *ctx, const struct broker_message *request,
+			    struct broker_message *reply)
+{
+	uint32_t id;
+	int fd;
+
+	(void)ctx;
+	reply->len = sizeof(id);
+	if (request->len != sizeof(id))
+		return -EBADMSG;
+	memcpy(&id, request->data, sizeof(id));
+	fd = open_next(&id);
+	if (fd < 0)
+		return fd;
+	memcpy(reply->data, &id, sizeof(id));
+	reply->fds[reply->nr_fds++] = fd;
+	return 0;
+}
+
+static int ask_for_next(uint32_t *id)
+{
+	struct broker_message request = {.data = id, .len = sizeof(*id)};
+	struct broker_message reply = {.data = id, .len = sizeof(*id)};
+	int rc = broker_ask(BROKER_HELPERS, BROKER_NEXT_BPF_PROGRAM, &request, &reply);
+
+	return reply.nr_fds ? reply.fds[0] : rc ? rc : -EMFILE;
+}
+
 int bpf_programs_list(void (*handler)(void *ctx, const struct task_event *ev), void *ctx)
 {
 	uint32_t id = 0;
 	int rc = 0;
 
-	while (!rc && !bpf_prog_get_next_id(id, &id)) {
-		_cleanup_close_ int fd = bpf_prog_get_fd_by_id(id);
+	while (!rc) {
+		_cleanup_close_ int fd = broker_is_there(BROKER_HELPERS)
+						 ? ask_for_next(&id)
+						 : open_next(&id);
 
-		if (fd >= 0)
-			rc = list_functions(fd, handler, ctx);
-		else if (errno != ENOENT)
-			rc = -errno;
+		if (fd < 0)
+			return fd == -ENOENT ? 0 : fd;
+		rc = list_functions(fd, handler, ctx);
 	}
-	if (!rc && errno != ENOENT)
-		rc = -errno;
 	return rc;
 }

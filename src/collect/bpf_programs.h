@@ -4,6 +4,7 @@
 #define LB_COLLECT_BPF_PROGRAMS_H
 
 #include "collect/task_event.h"
+#include "worker/broker.h"
 
 /**
  * Passes each function of each loaded program to @handler, as a TASK_EVENT_KERNEL_CODE
@@ -13,5 +14,11 @@
  * Return: 0, or -errno when the list ended early.
  */
 int bpf_programs_list(void (*handler)(void *ctx, const struct task_event *ev), void *ctx);
+
+/**
+ * Serves BROKER_NEXT_BPF_PROGRAM. The request is an id, uint32_t, 0 at first; the reply is
+ * the next program's, with its descriptor, or -ENOENT.
+ */
+broker_fn bpf_programs_serve_next;
 
 #endif

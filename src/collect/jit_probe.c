@@ -13,17 +13,13 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "collect/jit_assembly.h"
+#include "collect/perf_event.h"
 #include "collect/sampler.h"
 #include "jit.skel.h"
 #include "lineburn_filter.h"
 #include "sampler.skel.h"
 
 #define DEFAULT_RING_BYTES (8u << 20)
-
-/*
- * A perf uprobe: the kernel removes it with its descriptor, even if lineburn is killed.
- */
-#define UPROBE_PMU "/sys/bus/event_source/devices/uprobe/type"
 
 struct probed_file {
 	dev_t dev;
@@ -268,7 +264,7 @@ static int start(struct jit_probe *p, int fd, uint64_t register_off,
 		     p->config.max_files))
 		return -ENOSPC;
 	/* Without the PMU, libbpf would write to tracefs, which persists after a kill. */
-	if (access(UPROBE_PMU, F_OK))
+	if (access(PERF_UPROBE_TYPE_PATH, F_OK))
 		return -EOPNOTSUPP;
 	if (p->load_failure)
 		return p->load_failure;

@@ -46,6 +46,32 @@ int perf_event_open(uint64_t event, int cpu, uint64_t period)
 	return open_event(&attr, cpu);
 }
 
+bool perf_event_is_refused(void)
+{
+	int fd = perf_event_open(PERF_COUNT_SW_CPU_CLOCK, 0, CLOCK_SECOND_NS);
+
+	if (fd >= 0)
+		close(fd);
+	return fd == -EACCES || fd == -EPERM;
+}
+
+/* The rights are checked before the probe, which has no path. */
+bool perf_event_is_uprobe_refused(void)
+{
+	_cleanup_free_ char *type = NULL;
+	struct perf_event_attr attr = {.size = sizeof(attr), .disabled = 1};
+	size_t len;
+	int fd;
+
+	if (io_read_file(PERF_UPROBE_TYPE_PATH, 64, &type, &len))
+		return false;
+	attr.type = (uint32_t)strtoul(type, NULL, 10);
+	fd = open_event(&attr, 0);
+	if (fd >= 0)
+		close(fd);
+	return fd == -EACCES || fd == -EPERM;
+}
+
 int perf_event_open_tasks(int cpu, uint32_t watermark_bytes)
 {
 	struct perf_event_attr attr = {

@@ -25,6 +25,23 @@ int perf_event_open(uint64_t event, int cpu, uint64_t period);
  */
 int perf_event_open_tasks(int cpu, uint32_t watermark_bytes);
 
+/*
+ * A perf uprobe: the kernel removes it with its descriptor, even if lineburn is killed. The
+ * file has the type of its events.
+ */
+#define PERF_UPROBE_TYPE_PATH "/sys/bus/event_source/devices/uprobe/type"
+
+/**
+ * Does the kernel refuse the events of a CPU to this process as it is? Some distributions'
+ * kernels ask for CAP_SYS_ADMIN if kernel.perf_event_paranoid is 3 or more.
+ */
+bool perf_event_is_refused(void);
+/**
+ * The same of uprobes. Since 6.16, and in newer stable versions of older kernels, they need
+ * CAP_SYS_ADMIN again (linux ba677dbe77af).
+ */
+bool perf_event_is_uprobe_refused(void);
+
 /** Turns an error into a message with its remedy. Returns @code. */
 int perf_event_explain(int code, struct error *err);
 

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "launch/launch.h"
+#include "worker/broker.h"
 
 /* Runs in the child. Return: -errno of what failed. */
 static int exec_browser(char *path)
@@ -26,6 +27,7 @@ static int exec_browser(char *path)
 	    dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
 	    dup2(null, STDERR_FILENO) < 0)
 		return -errno;
+	broker_restore_signals();
 	setsid(); /* Ctrl-C for lineburn is none for the browser */
 	execvp(argv[0], argv);
 	return -errno;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "process/owner.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -313,6 +316,53 @@ void owner_fill(struct process_table *t, struct image *img)
 
 /* ---- owners by cgroup id ---- */
 
+/* Needs CAP_DAC_READ_SEARCH. Return: O_PATH or -errno. */
+static int open_handle(int v2_fd, int handle_type, uint64_t id)
+{
+	union handle h = {.head.handle_bytes = sizeof(id),
+			  .head.handle_type = handle_type};
+	int fd;
+
+	memcpy(number_of(&h), &id, sizeof(id));
+	fd = open_by_handle_at(v2_fd, &h.head, O_PATH | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+struct cgroup_request {
+	int32_t handle_type;
+	uint64_t id;
+}; /* and the descriptor of the mount */
+
+int owner_serve_cgroup(void *ctx, const struct broker_message *request,
+		       struct broker_message *reply)
+{
+	const struct cgroup_request *wanted = request->data;
+	struct statfs fs;
+	int fd;
+
+	(void)ctx;
+	if (request->len != sizeof(*wanted) || request->nr_fds != 1)
+		return -EBADMSG;
+	if (fstatfs(request->fds[0], &fs) || fs.f_type != CGROUP2_SUPER_MAGIC)
+		return -EXDEV;
+	fd = open_handle(request->fds[0], wanted->handle_type, wanted->id);
+	if (fd < 0)
+		return fd;
+	reply->fds[reply->nr_fds++] = fd;
+	return 0;
+}
+
+static int ask_to_open(const struct process_owners *o, uint64_t id)
+{
+	struct cgroup_request wanted = {.handle_type = o->handle_type, .id = id};
+	const struct broker_message request = {
+		.data = &wanted, .len = sizeof(wanted), .fds = {o->v2_fd}, .nr_fds = 1};
+	struct broker_message reply = {0};
+	int rc = broker_ask(BROKER_HELPERS, BROKER_OPEN_CGROUP, &request, &reply);
+
+	return reply.nr_fds ? reply.fds[0] : rc ? rc : -EMFILE;
+}
+
 /*
  * Finds the path below the mount, "/a/b" or "/". Return: its length; 0: the cgroup is
  * gone or not accessible.
@@ -320,16 +370,14 @@ void owner_fill(struct process_table *t, struct image *img)
 static size_t find_path(const struct process_owners *o, uint64_t id, char *path,
 			size_t size)
 {
-	union handle h = {.head.handle_bytes = sizeof(id),
-			  .head.handle_type = o->handle_type};
 	size_t skip = strlen(o->v2);
 	_cleanup_close_ int fd = -1;
 	char link[32];
 	size_t len;
 	ssize_t n;
 
-	memcpy(number_of(&h), &id, sizeof(id));
-	fd = open_by_handle_at(o->v2_fd, &h.head, O_PATH | O_CLOEXEC);
+	fd = broker_is_there(BROKER_HELPERS) ? ask_to_open(o, id)
+					     : open_handle(o->v2_fd, o->handle_type, id);
 	if (fd < 0)
 		return 0;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);

@@ -112,10 +112,25 @@ int proc_uid_map_parse(const char *text, uid_t *ret)
 	return -ENOENT;
 }
 
-/* Process 1 always exists and belongs to another user if lineburn runs unprivileged. */
+/*
+ * Process 1 always exists and belongs to another user if lineburn runs unprivileged. The
+ * opener may have rights that this process has given up.
+ */
 bool proc_hides_others(void)
 {
-	return access("/proc/1/stat", R_OK) && !access("/proc/self/stat", R_OK);
+	_cleanup_close_ int dir = proc_dir_open_here(1);
+	struct proc_stat stat;
+
+	return (dir < 0 || proc_dir_stat(dir, &stat)) && !access("/proc/self/stat", R_OK);
+}
+
+static int open_by_opener(int proc_fd, const char *name)
+{
+	struct look look = {
+		.where = LOOK_BELOW, .what = LOOK_HANDLE, .name = name, .fd = -1};
+	int rc = opener_look_at(proc_fd, PROC_ANY_USER, &look);
+
+	return rc ? rc : look.fd;
 }
 
 int proc_dir_open(int proc_fd, uint32_t pid)
@@ -125,7 +140,12 @@ int proc_dir_open(int proc_fd, uint32_t pid)
 
 	snprintf(name, sizeof(name), "%u", pid);
 	fd = openat(proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	if (fd >= 0)
+		return fd;
+	/* It has ended, or is hidden from this process (hidepid), as process 1 is then. */
+	if (errno != ENOENT || !access("/proc/1", F_OK))
+		return -ENOENT;
+	return open_by_opener(proc_fd, name);
 }
 
 int proc_dir_open_here(uint32_t pid)

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "opener/opener.h"
 #include "process/proc_dir.h"
+#include "worker/broker.h"
 
 /* Returns the increase; 0 if an estimate (due ticks) has decreased. */
 static uint64_t increase(uint64_t now, uint64_t told)
@@ -172,7 +173,8 @@ static void fill_cost(const struct account *a, const struct sampler_totals *t,
 		.bpf_ns = t->ctr.n[LB_CTR_RUN_NS],
 		.collector_cpu_ns = timeval_ns(&usage.ru_utime) +
 				    timeval_ns(&usage.ru_stime) + h.namer.cpu_ns +
-				    h.feeder.cpu_ns + h.reader.cpu_ns + h.opener.cpu_ns,
+				    h.feeder.cpu_ns + h.reader.cpu_ns + h.opener.cpu_ns +
+				    broker_cpu_ns(),
 		.collector_peak_rss_bytes = (uint64_t)usage.ru_maxrss * 1024,
 		.map_bytes = sampler_map_bytes(in->sampler) + task_ring_bytes(in->tasks) +
 			     jit.map_bytes + unwind.row_bytes,

@@ -39,6 +39,7 @@ int naming_init(struct naming *n, const struct sampling *o, struct error *err)
 		.keep_code = !o->taker,
 		.dump = o->dump == DUMP_FRAMES,
 	};
+	kallsyms_files_open(&n->kernel_files, "/proc/kallsyms", "/proc/modules");
 	n->names = new_names(n);
 	if (!n->names)
 		return error_set(err, -ENOMEM, "out of memory");
@@ -53,12 +54,12 @@ void naming_deinit(struct naming *n)
 	worker_free(n->worker);
 	strpool_free(n->pool);
 	strpool_free(n->names);
+	kallsyms_files_close(&n->kernel_files);
 }
 
 static int symbolizer_begin(struct naming *n, struct intake *in, struct error *err)
 {
-	struct symbolizer_config config = {.kallsyms_path = "/proc/kallsyms",
-					   .modules_path = "/proc/modules",
+	struct symbolizer_config config = {.kernel_files = &n->kernel_files,
 					   .kernel_code = &in->kernel_code,
 					   .debug_dir = "/usr/lib/debug",
 					   .names_often = n->config->names_ahead ||

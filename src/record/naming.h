@@ -16,6 +16,7 @@
 #include "record/intake.h"
 #include "record/profile_builder.h"
 #include "record/sampling.h"
+#include "symbolize/kallsyms.h"
 #include "symbolize/symbolizer.h"
 #include "worker/worker.h"
 
@@ -25,6 +26,7 @@ struct naming {
 	struct strpool *names; /* names of processes and of addresses */
 	struct strpool *pool; /* of the profile */
 	struct worker *worker; /* decoder for naming; drains do not wait for it */
+	struct kallsyms_files kernel_files;
 	struct symbolizer *symbolizer;
 	struct profile *profile;
 	uint64_t nr_profiles; /* begun; the number of the present one's tables */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -71,7 +72,8 @@ void output_init(struct output *out, const struct sampling *o)
 	/*
 	 * output_check() opened it before; errors are reported when a file is written.
 	 */
-	if (o->window_s > 0 && !o->dry_run && !o->taker)
+	if (o->window_s > 0 && !o->dry_run && !o->taker &&
+	    !broker_is_there(BROKER_OUTPUT))
 		window_files_open(&out->files);
 }
 
@@ -98,23 +100,110 @@ static int write_own(struct output *out, const void *data, size_t len, struct er
 	return rc;
 }
 
+/* @id  NULL: the file named by -o itself */
+static int write_file(struct output *out, int64_t begin_s, struct window_id *id,
+		      const void *data, size_t len, struct error *err)
+{
+	return id ? window_files_write(&out->files, begin_s, id, data, len, err)
+		  : write_own(out, data, len, err);
+}
+
+/* ---- by the broker ---- */
+
+struct file_request {
+	int64_t begin_s;
+	bool has_id;
+	struct window_id id;
+}; /* and a memfd with the file's content */
+
+struct file_reply {
+	struct window_id id;
+	struct error err;
+};
+
+static int map_content(const struct broker_message *request, void **ret, uint64_t *len)
+{
+	if (request->len != sizeof(struct file_request) || request->nr_fds != 1)
+		return -EBADMSG;
+	return io_map_file(request->fds[0], SIZE_MAX, ret, len);
+}
+
+int output_serve_write(void *ctx, const struct broker_message *request,
+		       struct broker_message *reply)
+{
+	const struct file_request *wanted = request->data;
+	struct file_reply *done = reply->data;
+	void *data;
+	uint64_t len;
+	int rc;
+
+	_Static_assert(sizeof(*done) <= BROKER_MAX_BYTES, "a reply has room for it");
+	reply->len = sizeof(*done);
+	rc = map_content(request, &data, &len);
+	if (rc)
+		return error_set(&done->err, rc, "cannot read what is to be written");
+	done->id = wanted->id;
+	rc = write_file(ctx, wanted->begin_s, wanted->has_id ? &done->id : NULL, data,
+			len, &done->err);
+	if (data)
+		munmap(data, len);
+	return rc;
+}
+
+static int ask_to_write(int64_t begin_s, struct window_id *id, const void *data,
+			size_t len, struct error *err)
+{
+	_cleanup_close_ int content = memfd_create("lineburn-output", MFD_CLOEXEC);
+	struct file_request wanted = {.begin_s = begin_s, .has_id = id};
+	struct broker_message request = {
+		.data = &wanted, .len = sizeof(wanted), .fds = {content}, .nr_fds = 1};
+	struct file_reply done = {0};
+	struct broker_message reply = {.data = &done, .len = sizeof(done)};
+	int rc = content < 0 ? -errno : io_write_all(content, data, len);
+
+	if (id)
+		wanted.id = *id;
+	if (rc)
+		return error_set(err, rc, "out of memory");
+	rc = broker_ask(BROKER_OUTPUT, BROKER_WRITE_FILE, &request, &reply);
+	if (rc && *done.err.text)
+		*err = done.err;
+	else if (rc)
+		error_set(err, rc, "the process that writes files has ended");
+	else if (id)
+		*id = done.id;
+	return rc;
+}
+
+/* ---- what the recorder calls ---- */
+
 int output_write(struct output *out, const struct profile *p, int64_t begin_wall_ns,
 		 struct window_id *id, struct error *err)
 {
+	int64_t begin_s = begin_wall_ns / (int64_t)CLOCK_SECOND_NS;
 	_cleanup_free_ void *data = NULL;
 	size_t len;
 
 	if (pprof_write(p, true, &data, &len))
 		return error_set(err, -ENOMEM, "out of memory");
-	if (!id)
-		return write_own(out, data, len, err);
-	return window_files_write(&out->files, begin_wall_ns / (int64_t)CLOCK_SECOND_NS,
-				  id, data, len, err);
+	if (broker_is_there(BROKER_OUTPUT))
+		return ask_to_write(begin_s, id, data, len, err);
+	return write_file(out, begin_s, id, data, len, err);
+}
+
+int output_serve_follow(void *ctx, const struct broker_message *request,
+			struct broker_message *reply)
+{
+	(void)request;
+	(void)reply;
+	return window_files_open(&((struct output *)ctx)->files);
 }
 
 void output_follow_folder(struct output *out)
 {
-	int rc = window_files_open(&out->files);
+	int rc = broker_is_there(BROKER_OUTPUT)
+			 ? broker_ask(BROKER_OUTPUT, BROKER_FOLLOW_FOLDER, NULL, NULL)
+			 : window_files_open(&out->files);
 
 	if (rc)
 		log_warning("cannot open the folder of %s: %s; new files continue to go "

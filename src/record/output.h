@@ -13,6 +13,7 @@
 #include "profile/profile.h"
 #include "record/sampling.h"
 #include "record/window_files.h"
+#include "worker/broker.h"
 
 struct output {
 	const struct sampling *config; /* borrowed */
@@ -25,6 +26,7 @@ struct output {
  */
 int output_check(const struct sampling *o, struct error *err);
 
+/** With a BROKER_OUTPUT, the broker's output does the work, and this one only asks. */
 void output_init(struct output *out, const struct sampling *o);
 void output_deinit(struct output *out);
 
@@ -42,5 +44,8 @@ int output_write(struct output *out, const struct profile *p, int64_t begin_wall
  * names.
  */
 void output_follow_folder(struct output *out);
+
+/* Serve BROKER_WRITE_FILE and BROKER_FOLLOW_FOLDER. @ctx: the broker's struct output. */
+broker_fn output_serve_write, output_serve_follow;
 
 #endif

@@ -18,8 +18,11 @@
 #include "symbolize/kallsyms.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/hash.h"
 #include "base/io.h"
 #include "base/search.h"
 #include "base/vec.h"
@@ -158,12 +161,51 @@ static int take_module(struct kallsyms *k, char *line)
 	return 0;
 }
 
+void kallsyms_files_open(struct kallsyms_files *ret, const char *symbols,
+			 const char *modules)
+{
+	ret->symbols_fd = open(symbols, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	ret->modules_fd = open(modules, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+}
+
+void kallsyms_files_close(struct kallsyms_files *files)
+{
+	cleanup_closep(&files->symbols_fd);
+	cleanup_closep(&files->modules_fd);
+}
+
+/* Reads from the start. *ret is terminated; the caller frees it. */
+static int read_whole(int fd, char **ret, size_t *ret_len)
+{
+	if (fd < 0)
+		return -ENOENT;
+	if (lseek(fd, 0, SEEK_SET))
+		return -errno;
+	return io_read_all(fd, MAX_BYTES, ret, ret_len);
+}
+
+uint64_t kallsyms_hash_modules(const struct kallsyms_files *files)
+{
+	_cleanup_free_ char *text = NULL;
+	char *rest, *line;
+	uint64_t hash = 0;
+	size_t len;
+
+	if (read_whole(files->modules_fd, &text, &len))
+		return 0;
+	rest = text;
+	while ((line = strsep(&rest, "\n")))
+		if (*line)
+			hash = hash_bytes(hash, line, strcspn(line, " "));
+	return hash;
+}
+
 /* Without the file (a kernel without modules), no module is known. */
-static int read_modules(struct kallsyms *k, const char *path)
+static int read_modules(struct kallsyms *k, int fd)
 {
 	char *rest, *line;
 	size_t len;
-	int err = io_read_file(path, MAX_BYTES, &k->modules_text, &len);
+	int err = read_whole(fd, &k->modules_text, &len);
 
 	if (err)
 		return err == -ENOMEM ? err : 0;
@@ -192,7 +234,7 @@ static void keep_best_names(struct kallsyms *k)
 	k->nr = kept;
 }
 
-int kallsyms_load(const char *path, const char *modules_path, struct strpool *pool,
+int kallsyms_load(const struct kallsyms_files *files, struct strpool *pool,
 		  struct kallsyms **ret)
 {
 	_cleanup_(kallsyms_freep) struct kallsyms *k = calloc(1, sizeof(*k));
@@ -202,11 +244,11 @@ int kallsyms_load(const char *path, const char *modules_path, struct strpool *po
 	if (!k)
 		return -ENOMEM;
 	k->pool = pool;
-	err = io_read_file(path, MAX_BYTES, &k->text, &len);
+	err = read_whole(files->symbols_fd, &k->text, &len);
 	if (!err)
 		err = parse(k, len);
 	if (!err)
-		err = read_modules(k, modules_path);
+		err = read_modules(k, files->modules_fd);
 	if (err)
 		return err;
 	if (!k->nr)

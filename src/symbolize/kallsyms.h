@@ -20,11 +20,23 @@ struct kernel_symbol {
 	uint64_t start;
 };
 
-/**
- * Reads @path, "/proc/kallsyms", and @modules_path, "/proc/modules". Return: 0, -errno,
- * -EACCES when all addresses are hidden.
+/*
+ * The kernel hides addresses from readers without CAP_SYSLOG, by the rights with which a
+ * file was opened. So these are opened once, early.
  */
-int kallsyms_load(const char *path, const char *modules_path, struct strpool *pool,
+struct kallsyms_files {
+	int symbols_fd, modules_fd; /* -1: cannot be opened */
+};
+
+/** @symbols  "/proc/kallsyms"; @modules  "/proc/modules"; tests use fixtures */
+void kallsyms_files_open(struct kallsyms_files *ret, const char *symbols,
+			 const char *modules);
+void kallsyms_files_close(struct kallsyms_files *files);
+/** Returns a hash of the names of the modules that are loaded. */
+uint64_t kallsyms_hash_modules(const struct kallsyms_files *files);
+
+/** Return: 0, -errno, -EACCES when all addresses are hidden. */
+int kallsyms_load(const struct kallsyms_files *files, struct strpool *pool,
 		  struct kallsyms **ret);
 void kallsyms_free(struct kallsyms *k);
 DEFINE_CLEANUP(struct kallsyms, kallsyms_free);

@@ -10,19 +10,6 @@
 #include "base/vec.h"
 #include "symbolize/symbolizer_internal.h"
 
-/* Returns a hash of the names of the modules that are loaded. */
-static uint64_t hash_modules(const char *path)
-{
-	_cleanup_fclose_ FILE *f = fopen(path, "re");
-	_cleanup_free_ char *line = NULL;
-	uint64_t hash = 0;
-	size_t cap = 0;
-
-	while (f && getline(&line, &cap, f) > 0)
-		hash = hash_bytes(hash, line, strcspn(line, " "));
-	return hash;
-}
-
 /*
  * Loads them once, and again after generated code was listed without names, or if the
  * modules are others.
@@ -30,7 +17,8 @@ static uint64_t hash_modules(const char *path)
 static void load_kallsyms(struct symbolizer *s)
 {
 	uint64_t nr_lists = s->config.kernel_code ? s->config.kernel_code->nr_lists : 0;
-	uint64_t modules = hash_modules(s->config.modules_path);
+	const struct kallsyms_files *files = s->config.kernel_files;
+	uint64_t modules = files ? kallsyms_hash_modules(files) : 0;
 	struct kallsyms *loaded;
 	int err;
 
@@ -40,11 +28,10 @@ static void load_kallsyms(struct symbolizer *s)
 	s->kallsyms_tried = true;
 	s->kallsyms_lists = nr_lists;
 	s->kallsyms_modules = modules;
-	err = kallsyms_load(s->config.kallsyms_path, s->config.modules_path, s->pool,
-			    &loaded);
+	err = files ? kallsyms_load(files, s->pool, &loaded) : -ENOENT;
 	if (err) {
-		log_debug("%s: error %d, kernel functions have no names, skipping",
-			  s->config.kallsyms_path, -err);
+		log_debug("kallsyms: error %d, kernel functions have no names, skipping",
+			  -err);
 		return;
 	}
 	kallsyms_free(s->kallsyms);

@@ -42,10 +42,6 @@ int symbolizer_new(const struct symbolizer_config *config, struct strpool *pool,
 	s->vdso_fd = -1;
 	s->defs_budget_ns = DEFS_BUDGET_NS;
 	s->config = *config;
-	s->config.kallsyms_path = strpool_add(
-		pool, config->kallsyms_path ? config->kallsyms_path : "/proc/kallsyms");
-	s->config.modules_path = strpool_add(
-		pool, config->modules_path ? config->modules_path : "/proc/modules");
 	s->config.debug_dir = strpool_add(pool, config->debug_dir ? config->debug_dir
 								  : "/usr/lib/debug");
 	if (!s->config.deadline_ms)

@@ -17,13 +17,14 @@
 #include "symbolize/resolved.h"
 #include "worker/worker.h"
 
+struct kallsyms_files;
 struct kernel_code;
 struct process_table;
 struct symbolizer;
 
 struct symbolizer_config {
-	const char *kallsyms_path; /* "/proc/kallsyms"; tests use a fixture */
-	const char *modules_path; /* "/proc/modules"; the same */
+	/* borrowed; NULL: the kernel's functions have no names */
+	const struct kallsyms_files *kernel_files;
 	const struct kernel_code
 		*kernel_code; /* borrowed; NULL: no generated code has a name */
 	unsigned int deadline_ms; /* for one file; 0: 20000 */

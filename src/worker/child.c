@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "worker/broker.h"
 #include "worker/message.h"
 
 /*
@@ -103,7 +104,7 @@ static int make_sockets(int *ret_ours, int *ret_theirs)
 	return 0;
 }
 
-int child_spawn(struct child *ret)
+static int spawn_here(struct child *ret)
 {
 	_cleanup_close_ int ours = -1, theirs = -1, null = -1, pidfd = -1;
 	pid_t pid;
@@ -133,20 +134,162 @@ int child_spawn(struct child *ret)
 	return 0;
 }
 
+static void kill_here(const struct child *child)
+{
+	syscall(SYS_pidfd_send_signal, child->pidfd, SIGKILL, NULL, 0);
+}
+
+/* Returns its CPU time in ns; 0 if the kernel has reaped it (ECHILD). */
+static uint64_t reap_here(pid_t pid)
+{
+	struct rusage usage;
+
+	if (wait4(pid, NULL, WNOHANG, &usage) != pid)
+		return 0;
+	return (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000 +
+	       (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
+}
+
+/* ---- children of a broker ---- */
+
+/* Those that the broker has started and not reaped. */
+static struct child served[CHILD_MAX_UNDEAD + CHILD_MAX_RUNNING];
+static size_t nr_served;
+
+static struct child *find_served(const struct broker_message *request)
+{
+	pid_t pid;
+
+	if (request->len != sizeof(pid))
+		return NULL;
+	memcpy(&pid, request->data, sizeof(pid));
+	for (size_t i = 0; i < nr_served; i++)
+		if (served[i].pid == pid)
+			return &served[i];
+	return NULL;
+}
+
+int child_serve_start(void *ctx, const struct broker_message *request,
+		      struct broker_message *reply)
+{
+	struct child child;
+	int rc = nr_served < ARRAY_SIZE(served) ? spawn_here(&child) : -EAGAIN;
+
+	(void)ctx;
+	(void)request;
+	reply->len = sizeof(child.pid);
+	if (rc)
+		return rc;
+	memcpy(reply->data, &child.pid, sizeof(child.pid));
+	reply->fds[reply->nr_fds++] = child.sock;
+	reply->fds[reply->nr_fds] = fcntl(child.pidfd, F_DUPFD_CLOEXEC, FIRST_SAFE_FD);
+	if (reply->fds[reply->nr_fds] < 0) {
+		rc = -errno;
+		kill_here(&child);
+		waitpid(child.pid, NULL, 0);
+		close(child.pidfd);
+		return rc;
+	}
+	reply->nr_fds++;
+	served[nr_served] = child;
+	served[nr_served++].sock = -1;
+	return 0;
+}
+
+int child_serve_kill(void *ctx, const struct broker_message *request,
+		     struct broker_message *reply)
+{
+	const struct child *child = find_served(request);
+
+	(void)ctx;
+	(void)reply;
+	if (!child)
+		return -ESRCH;
+	kill_here(child);
+	return 0;
+}
+
+int child_serve_reap(void *ctx, const struct broker_message *request,
+		     struct broker_message *reply)
+{
+	struct child *child = find_served(request);
+	struct pollfd pfd = {.events = POLLIN};
+	uint64_t cpu_ns;
+
+	(void)ctx;
+	reply->len = sizeof(cpu_ns);
+	if (!child)
+		return -ESRCH;
+	pfd.fd = child->pidfd;
+	if (poll(&pfd, 1, 0) <= 0)
+		return -EAGAIN;
+	cpu_ns = reap_here(child->pid);
+	memcpy(reply->data, &cpu_ns, sizeof(cpu_ns));
+	close(child->pidfd);
+	*child = served[--nr_served];
+	return 0;
+}
+
+static int ask_to_spawn(struct child *ret)
+{
+	pid_t pid;
+	struct broker_message reply = {.data = &pid, .len = sizeof(pid)};
+	int rc = broker_ask(BROKER_HELPERS, BROKER_START_CHILD, NULL, &reply);
+	_cleanup_close_ int sock = reply.nr_fds > 0 ? reply.fds[0] : -1;
+	_cleanup_close_ int pidfd = reply.nr_fds > 1 ? reply.fds[1] : -1;
+
+	if (!rc && (sock < 0 || pidfd < 0))
+		rc = -EMFILE; /* the kernel had no room here for the descriptors */
+	if (!rc)
+		rc = move_up(&sock);
+	if (!rc)
+		rc = move_up(&pidfd);
+	if (rc)
+		return rc;
+	*ret = (struct child){
+		.pid = pid, .pidfd = take_fd(&pidfd), .sock = take_fd(&sock)};
+	return 0;
+}
+
+static void ask_to_kill(const struct child *child)
+{
+	pid_t pid = child->pid;
+
+	broker_ask(BROKER_HELPERS, BROKER_KILL_CHILD,
+		   &(struct broker_message){.data = &pid, .len = sizeof(pid)}, NULL);
+}
+
+static uint64_t ask_to_reap(pid_t pid)
+{
+	uint64_t cpu_ns = 0;
+	struct broker_message reply = {.data = &cpu_ns, .len = sizeof(cpu_ns)};
+
+	broker_ask(BROKER_HELPERS, BROKER_REAP_CHILD,
+		   &(struct broker_message){.data = &pid, .len = sizeof(pid)}, &reply);
+	return cpu_ns;
+}
+
+/* ---- ours ---- */
+
+int child_spawn(struct child *ret)
+{
+	return broker_is_there(BROKER_HELPERS) ? ask_to_spawn(ret) : spawn_here(ret);
+}
+
+pid_t child_parent(void)
+{
+	return broker_is_there(BROKER_HELPERS) ? broker_pid(BROKER_HELPERS) : getpid();
+}
+
 /* Reaps a child. Return: whether it is gone (reaped by us, or by the kernel). */
 static bool reap(struct child *child, int timeout_ms, uint64_t *cpu_ns)
 {
 	struct pollfd pfd = {.fd = child->pidfd, .events = POLLIN};
-	struct rusage usage;
 
 	if (poll(&pfd, 1, timeout_ms) <= 0)
 		return false;
-	/* ECHILD if the kernel has reaped it: its CPU time is lost. */
-	if (wait4(child->pid, NULL, WNOHANG, &usage) == child->pid)
-		*cpu_ns += (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) *
-				   1000000000 +
-			   (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) *
-				   1000;
+	*cpu_ns += broker_is_there(BROKER_HELPERS) ? ask_to_reap(child->pid)
+						   : reap_here(child->pid);
 	close(child->pidfd);
 	*child = CHILD_NONE;
 	return true;
@@ -164,7 +307,10 @@ void child_kill(struct child *child, uint32_t uid, int wait_ms, uint64_t *cpu_ns
 {
 	if (!child->pid)
 		return;
-	syscall(SYS_pidfd_send_signal, child->pidfd, SIGKILL, NULL, 0);
+	if (broker_is_there(BROKER_HELPERS))
+		ask_to_kill(child);
+	else
+		kill_here(child);
 	close(child->sock);
 	child->sock = -1;
 	if (reap(child, wait_ms, cpu_ns))

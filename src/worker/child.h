@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Starts, kills and reaps one worker process, for the collector. The child is
- * identified by a pidfd: if SIGCHLD is ignored (some service managers start programs
- * so), the kernel reaps the child itself, and its pid may be reused.
+ * Starts, kills and reaps one worker process, for the collector, by its broker if there is
+ * one. The child is identified by a pidfd: if SIGCHLD is ignored (some service managers
+ * start programs so), the kernel reaps the child itself, and its pid may be reused.
  */
 #ifndef LB_WORKER_CHILD_H
 #define LB_WORKER_CHILD_H
@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "worker/broker.h"
 
 struct child {
 	pid_t pid; /* 0: no child */
@@ -43,6 +45,8 @@ struct child {
  * Return: 0 with @ret filled, or a negative errno.
  */
 int child_spawn(struct child *ret);
+/** Returns the process that is the parent of children: this one, or the broker. */
+pid_t child_parent(void);
 
 /**
  * Kills and reaps; *child is CHILD_NONE afterwards. Waits at most @wait_ms and puts a
@@ -71,6 +75,13 @@ void child_forget_undead(const uint64_t *cpu_ns);
 
 /** Returns the CPU time of the process in ns; 0 when unknown. */
 uint64_t child_cpu_ns(const struct child *child);
+
+/*
+ * The broker's side. START: the reply is the pid_t, its descriptors are socket and pidfd.
+ * KILL, REAP: the request is a pid_t that START has returned; -ESRCH if it is not. REAP:
+ * the reply is the CPU time, uint64_t in ns; -EAGAIN if the child has not ended.
+ */
+broker_fn child_serve_start, child_serve_kill, child_serve_reap;
 
 /* CPU time of a child since its start. */
 struct child_schedule {

@@ -11,10 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/audit.h>
 #include <linux/capability.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <linux/securebits.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -29,12 +26,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "worker/syscall_filter.h"
 #include "worker/worker.h"
 
 /*
- * The seccomp filter (classic BPF), built once:
+ * The seccomp filter:
  *
- *   architecture is ours?                         no: kill
  *   number is one of `basic` or of this kind's?   yes: allow
  *   mprotect: no PROT_EXEC?                       yes: allow
  *   decoder:
@@ -46,32 +43,7 @@
  *   opener:
  *     openat: to read only?                       yes: allow
  *   otherwise                                     EPERM
- *
- * The x32 ABI of x86-64 sets bit 30 of the number, so its calls are never in a list.
  */
-
-#if defined(__x86_64__)
-#define OUR_ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define OUR_ARCH AUDIT_ARCH_AARCH64
-#else
-#error "the system call filter knows x86-64 and arm64"
-#endif
-
-/* Low half of an argument: both architectures are little-endian. */
-#define ARG(n)  offsetof(struct seccomp_data, args[n])
-
-#define LOAD(k) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (k))
-#define AND(k)  BPF_STMT(BPF_ALU | BPF_AND | BPF_K, (k))
-#define RET(k)  BPF_STMT(BPF_RET | BPF_K, (k))
-/* Skip @yes or @no instructions. */
-#define IS(k, yes, no)  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (k), (yes), (no))
-#define HAS(k, yes, no) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (k), (yes), (no))
-
-#define ALLOW           RET(SECCOMP_RET_ALLOW)
-#define REFUSE          RET(SECCOMP_RET_ERRNO | EPERM)
-
-#define NR_PROGRAM_MAX  128
 
 /*
  * System calls to receive, allocate, answer and exit; most frequent first. None affects
@@ -123,7 +95,6 @@ static const uint32_t of_opener[] = {
 	SYS_capget,     SYS_capset,
 };
 
-/* Each block starts with the call's number loaded, and first checks it. */
 static const struct sock_filter mprotect_block[] = {
 	IS(SYS_mprotect, 0, 4), LOAD(ARG(2)), HAS(PROT_EXEC, 1, 0), ALLOW, REFUSE,
 };
@@ -179,68 +150,26 @@ static const struct sock_filter reader_blocks[] = {
 	REFUSE,
 };
 
-struct program {
-	struct sock_filter code[NR_PROGRAM_MAX];
-	size_t nr;
-};
-
-static void append(struct program *p, const struct sock_filter *more, size_t nr)
+static int filter_calls(enum worker_kind kind)
 {
-	assert(nr <= NR_PROGRAM_MAX - p->nr);
-	memcpy(p->code + p->nr, more, nr * sizeof(*more));
-	p->nr += nr;
-}
+	static const struct sock_filter allow = ALLOW, refuse = REFUSE;
+	struct syscall_filter f;
 
-static void allow(struct program *p, const uint32_t *numbers, size_t nr)
-{
-	for (size_t i = 0; i < nr; i++) {
-		const struct sock_filter one[] = {IS(numbers[i], 0, 1), ALLOW};
-
-		append(p, one, ARRAY_SIZE(one));
-	}
-}
-
-/**
- * Irreversible. Needs no_new_privs. Calls that are not listed return EPERM; calls of
- * another architecture's ABI kill the process.
- * Return: 0 or a negative errno.
- */
-static int syscall_filter_install(enum worker_kind kind)
-{
-	static const struct sock_filter begin[] = {
-		LOAD(offsetof(struct seccomp_data, arch)),
-		IS(OUR_ARCH, 1, 0),
-		RET(SECCOMP_RET_KILL_PROCESS),
-		LOAD(offsetof(struct seccomp_data, nr)),
-	};
-	static const struct sock_filter end[] = {REFUSE};
-	struct program p = {.nr = 0};
-	struct sock_fprog fprog = {.filter = p.code};
-
-	append(&p, begin, ARRAY_SIZE(begin));
-	allow(&p, basic, ARRAY_SIZE(basic));
+	syscall_filter_begin(&f);
+	syscall_filter_list(&f, basic, ARRAY_SIZE(basic), allow);
 	if (kind == WORKER_READER) {
-		allow(&p, of_reader, ARRAY_SIZE(of_reader));
-		append(&p, reader_blocks, ARRAY_SIZE(reader_blocks));
+		syscall_filter_list(&f, of_reader, ARRAY_SIZE(of_reader), allow);
+		syscall_filter_add(&f, reader_blocks, ARRAY_SIZE(reader_blocks));
 	} else if (kind == WORKER_OPENER) {
-		allow(&p, of_opener, ARRAY_SIZE(of_opener));
-		append(&p, opener_blocks, ARRAY_SIZE(opener_blocks));
-		append(&p, reader_blocks, ARRAY_SIZE(reader_blocks));
+		syscall_filter_list(&f, of_opener, ARRAY_SIZE(of_opener), allow);
+		syscall_filter_add(&f, opener_blocks, ARRAY_SIZE(opener_blocks));
+		syscall_filter_add(&f, reader_blocks, ARRAY_SIZE(reader_blocks));
 	} else {
-		allow(&p, of_decoder, ARRAY_SIZE(of_decoder));
-		append(&p, decoder_blocks, ARRAY_SIZE(decoder_blocks));
+		syscall_filter_list(&f, of_decoder, ARRAY_SIZE(of_decoder), allow);
+		syscall_filter_add(&f, decoder_blocks, ARRAY_SIZE(decoder_blocks));
 	}
-	append(&p, mprotect_block, ARRAY_SIZE(mprotect_block));
-	append(&p, end, ARRAY_SIZE(end));
-	fprog.len = (unsigned short)p.nr;
-	/*
-	 * Without this flag kernels before 5.16 disable speculation for the whole
-	 * worker, which makes decoding slower; its memory holds no secrets.
-	 */
-	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW,
-		    &fprog))
-		return -errno;
-	return 0;
+	syscall_filter_add(&f, mprotect_block, ARRAY_SIZE(mprotect_block));
+	return syscall_filter_install(&f, refuse, false);
 }
 
 #define NOBODY 65534
@@ -393,21 +322,9 @@ static bool is_powerless_root(int error)
 	return error == EPERM || error == EINVAL;
 }
 
-#ifndef CAP_CHECKPOINT_RESTORE /* Linux 5.9 */
-#define CAP_CHECKPOINT_RESTORE 40
-#endif
-
-#define CAP(number) (UINT64_C(1) << (number))
-
-/*
- * Reader: the memory of every user's processes. Opener: what is in their /proc
- * (SYS_PTRACE), map_files (CHECKPOINT_RESTORE), folders of other users
- * (DAC_READ_SEARCH), files with the rights of their owner (SETUID, SETGID).
- */
 static const uint64_t kept_by[NR_WORKER_KINDS] = {
-	[WORKER_READER] = CAP(CAP_SYS_PTRACE),
-	[WORKER_OPENER] = CAP(CAP_SYS_PTRACE) | CAP(CAP_CHECKPOINT_RESTORE) |
-			  CAP(CAP_DAC_READ_SEARCH) | CAP(CAP_SETUID) | CAP(CAP_SETGID),
+	[WORKER_READER] = READER_CAPABILITIES,
+	[WORKER_OPENER] = OPENER_CAPABILITIES,
 };
 
 /* Returns the capabilities that @kind keeps, of those present. */
@@ -515,5 +432,5 @@ int sandbox_enter(const struct sandbox_config *config)
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ||
 	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
 		return -errno;
-	return syscall_filter_install(config->kind);
+	return filter_calls(config->kind);
 }

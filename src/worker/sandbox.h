@@ -5,7 +5,20 @@
 
 #include <stdint.h>
 
+#include "worker/lockdown.h"
 #include "worker/worker.h"
+
+/* The memory of every user's processes. */
+#define READER_CAPABILITIES CAPABILITY(CAP_SYS_PTRACE)
+/*
+ * What is in the /proc of every user's processes (SYS_PTRACE), map_files
+ * (CHECKPOINT_RESTORE), folders of other users (DAC_READ_SEARCH), files with the rights of
+ * their owner (SETUID, SETGID).
+ */
+#define OPENER_CAPABILITIES                                                \
+	(CAPABILITY(CAP_SYS_PTRACE) | CAPABILITY(CAP_CHECKPOINT_RESTORE) | \
+	 CAPABILITY(CAP_DAC_READ_SEARCH) | CAPABILITY(CAP_SETUID) |        \
+	 CAPABILITY(CAP_SETGID))
 
 struct sandbox_config {
 	enum worker_kind kind;

@@ -142,7 +142,7 @@ static int send_limits(struct worker *w)
 	const struct worker_limits limits = {
 		.max_data_bytes = w->config.max_data_bytes,
 		.cpu_seconds = w->config.cpu_seconds,
-		.parent_pid = (uint32_t)getpid(),
+		.parent_pid = (uint32_t)child_parent(),
 		.kind = w->config.kind,
 	};
 	const struct message start = {.type = MESSAGE_START, .len = sizeof(limits)};

@@ -31,6 +31,18 @@ static const char modules[] = "nf_tables 4096 2 nft_ct,nft_log, Live "
 			      "\n"
 			      "last 8192 0 - Live 0xffffffffc0c00000";
 
+static int load(const char *symbols, const char *modules_path, struct strpool *pool,
+		struct kallsyms **ret)
+{
+	struct kallsyms_files files;
+	int err;
+
+	kallsyms_files_open(&files, symbols, modules_path);
+	err = kallsyms_load(&files, pool, ret);
+	kallsyms_files_close(&files);
+	return err;
+}
+
 static int load_text(const char *text, struct strpool *pool, struct kallsyms **ret)
 {
 	char path[] = "/tmp/lb-kallsyms-XXXXXX",
@@ -39,7 +51,7 @@ static int load_text(const char *text, struct strpool *pool, struct kallsyms **r
 
 	write_text(path, text);
 	write_text(modules_path, modules);
-	err = kallsyms_load(path, modules_path, pool, ret);
+	err = load(path, modules_path, pool, ret);
 	unlink(path);
 	unlink(modules_path);
 	return err;
@@ -139,7 +151,7 @@ static void test_no_modules(void **state)
 
 	(void)state;
 	write_text(path, fixture);
-	assert_int_equal(kallsyms_load(path, "/nonexistent", pool, &k), 0);
+	assert_int_equal(load(path, "/nonexistent", pool, &k), 0);
 	unlink(path);
 	assert_true(kallsyms_find(k, 0xffffffff81000000, &sym));
 	assert_false(kallsyms_find(k, 0xffffffffc0a4e010, &sym));
@@ -156,8 +168,7 @@ static void test_hidden_and_empty(void **state)
 		-EACCES);
 	assert_int_equal(load_text("", pool, &k), -ENODATA);
 	assert_int_equal(load_text("ffffffff81000000 D data\n", pool, &k), -ENODATA);
-	assert_int_equal(kallsyms_load("/nonexistent", "/nonexistent", pool, &k),
-			 -ENOENT);
+	assert_int_equal(load("/nonexistent", "/nonexistent", pool, &k), -ENOENT);
 	assert_null(k);
 }
 
@@ -174,7 +185,7 @@ static void test_real_kallsyms(void **state)
 
 	(void)state;
 	clock_gettime(CLOCK_MONOTONIC, &a);
-	err = kallsyms_load("/proc/kallsyms", "/proc/modules", pool, &k);
+	err = load("/proc/kallsyms", "/proc/modules", pool, &k);
 	clock_gettime(CLOCK_MONOTONIC, &b);
 	if (err == -EACCES) {
 		print_message("skipped: /proc/kallsyms is hidden or not there (root)\n");

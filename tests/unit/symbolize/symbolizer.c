@@ -18,6 +18,7 @@
 #include "process/maps.h"
 #include "process/kernel_code.h"
 #include "process/table.h"
+#include "symbolize/kallsyms.h"
 #include "symbolize/symbolizer.h"
 #include "unit/decode/elf/fixture.h"
 
@@ -125,18 +126,20 @@ static int build(void **state)
 		"cp prog prog.$n && truncate -s $n prog.$n; done");
 }
 
+static struct kallsyms_files kernel_files;
+
 static int start_with(const char *kallsyms_path, size_t max_addresses,
 		      unsigned int deadline_ms)
 {
 	char debug_dir[128];
-	struct symbolizer_config config = {.kallsyms_path = kallsyms_path,
-					   .modules_path = "modules",
+	struct symbolizer_config config = {.kernel_files = &kernel_files,
 					   .kernel_code = &kernel_code,
 					   .deadline_ms = deadline_ms,
 					   .max_addresses = max_addresses,
 					   .debug_dir = debug_dir};
 
 	snprintf(debug_dir, sizeof(debug_dir), "%s/debug", fixture_dir);
+	kallsyms_files_open(&kernel_files, kallsyms_path, "modules");
 	pool = strpool_new(16 << 20);
 	if (!pool || worker_new(&(struct worker_config){0}, &worker, NULL))
 		return -1;
@@ -155,6 +158,7 @@ static int stop(void **state)
 	symbolizer_free(sym);
 	worker_free(worker);
 	strpool_free(pool);
+	kallsyms_files_close(&kernel_files);
 	while (nr_files) {
 		free(files[--nr_files].facts);
 		cleanup_closep(&files[nr_files].fd);
@@ -317,7 +321,7 @@ static void test_end_while_it_resolves(void **state)
 	struct process proc = new_process(0);
 	struct target_file *file = open_file("prog", "/opt/prog");
 	uint64_t ip = ip_of(BASE, fixture_vaddr("prog", "fn"));
-	struct symbolizer_config config = {.kallsyms_path = "kallsyms"};
+	struct symbolizer_config config = {0};
 	uint32_t id;
 
 	(void)state;

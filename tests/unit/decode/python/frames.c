@@ -61,7 +61,7 @@ static struct process proc;
 
 static int start(void **state)
 {
-	struct symbolizer_config config = {.kallsyms_path = "/nonexistent"};
+	struct symbolizer_config config = {0};
 
 	(void)state;
 	proc = (struct process){.root_fd = -1, .tgid = 7};

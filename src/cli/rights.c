@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/rights.h"
+
+#include <unistd.h>
+
+#include "cli/pager.h"
+#include "collect/bpf_programs.h"
+#include "collect/perf_event.h"
+#include "launch/launch.h"
+#include "process/owner.h"
+#include "record/output.h"
+#include "worker/child.h"
+#include "worker/lockdown.h"
+#include "worker/sandbox.h"
+
+/*
+ * What helpers need; to change their ids (SETUID, SETGID, SETPCAP), to kill them (KILL); to
+ * open BPF programs and see their addresses (SYS_ADMIN, SYSLOG, BPF where the kernel
+ * refuses bpf(2) to others).
+ */
+#define HELPERS_CAPABILITIES                                                            \
+	(READER_CAPABILITIES | OPENER_CAPABILITIES | CAPABILITY(CAP_KILL) |             \
+	 CAPABILITY(CAP_SETPCAP) | CAPABILITY(CAP_SYS_ADMIN) | CAPABILITY(CAP_SYSLOG) | \
+	 CAPABILITY(CAP_BPF))
+
+/*
+ * To write where its caller may write; to become the user who called sudo, for the file,
+ * the pager and the browser, with that user's environment (SYS_PTRACE); to kill helpers
+ * that disassemble for a page (KILL).
+ */
+#define OUTPUT_CAPABILITIES                                                             \
+	(CAPABILITY(CAP_CHOWN) | CAPABILITY(CAP_DAC_OVERRIDE) |                         \
+	 CAPABILITY(CAP_DAC_READ_SEARCH) | CAPABILITY(CAP_FOWNER) |                     \
+	 CAPABILITY(CAP_SETUID) | CAPABILITY(CAP_SETGID) | CAPABILITY(CAP_SYS_PTRACE) | \
+	 CAPABILITY(CAP_KILL))
+
+static broker_fn *const helper_ops[NR_BROKER_OPS] = {
+	[BROKER_START_CHILD] = child_serve_start,
+	[BROKER_KILL_CHILD] = child_serve_kill,
+	[BROKER_REAP_CHILD] = child_serve_reap,
+	[BROKER_OPEN_CGROUP] = owner_serve_cgroup,
+	[BROKER_NEXT_BPF_PROGRAM] = bpf_programs_serve_next,
+};
+
+/* Of the broker that writes. */
+static struct writer {
+	const struct options *options; /* borrowed */
+	struct output output;
+	broker_fn *write_page;
+} writer;
+
+static void begin_output(void *ctx)
+{
+	struct writer *w = ctx;
+
+	output_init(&w->output, &w->options->sampling);
+}
+
+static int write_file(void *ctx, const struct broker_message *request,
+		      struct broker_message *reply)
+{
+	return output_serve_write(&((struct writer *)ctx)->output, request, reply);
+}
+
+static int follow_folder(void *ctx, const struct broker_message *request,
+			 struct broker_message *reply)
+{
+	return output_serve_follow(&((struct writer *)ctx)->output, request, reply);
+}
+
+static int write_page(void *ctx, const struct broker_message *request,
+		      struct broker_message *reply)
+{
+	struct writer *w = ctx;
+
+	return w->write_page((void *)w->options, request, reply);
+}
+
+static broker_fn *const output_ops[NR_BROKER_OPS] = {
+	[BROKER_WRITE_FILE] = write_file,       [BROKER_FOLLOW_FOLDER] = follow_folder,
+	[BROKER_OPEN_PAGER] = pager_serve_open, [BROKER_CLOSE_PAGER] = pager_serve_close,
+	[BROKER_WRITE_PAGE] = write_page,
+};
+
+int rights_share(const struct options *options, broker_fn *page, struct error *err)
+{
+	const struct broker_config helpers = {.name = "lineburn-broker",
+					      .ops = helper_ops,
+					      .capabilities = HELPERS_CAPABILITIES,
+					      .passes_on = true};
+	const struct broker_config output = {.name = "lineburn-output",
+					     .ops = output_ops,
+					     .capabilities = OUTPUT_CAPABILITIES,
+					     .begin = begin_output,
+					     .ctx = &writer};
+	int rc;
+
+	writer = (struct writer){.options = options, .write_page = page};
+	rc = broker_begin(BROKER_HELPERS, &helpers, err);
+	return rc ? rc : broker_begin(BROKER_OUTPUT, &output, err);
+}
+
+/* CPUs may come, and a JIT may be mapped, at any time. */
+static bool needs_admin(void *ctx)
+{
+	const struct sampling *o = ctx;
+
+	return perf_event_is_refused() ||
+	       (o->probing != JIT_PROBING_NONE && perf_event_is_uprobe_refused());
+}
+
+int rights_give_up(const struct sampling *o, const struct recorder *r, struct error *err)
+{
+	const struct launch *command = recorder_launch(r);
+	struct launch_user user = {.uid = geteuid(), .gid = getegid()};
+
+	/* Under sudo, run shows the sources that its user may read, and no others. */
+	if (command)
+		launch_user_find(&user);
+	return lockdown_enter(&(struct lockdown){.uid = user.uid,
+						 .gid = user.gid,
+						 .may_signal = command ? command->pid : 0,
+						 .needs_admin = needs_admin,
+						 .ctx = (void *)o},
+			      err);
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "worker/broker.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "worker/lockdown.h"
+#include "worker/message.h"
+
+/*
+ * Most time for an answer of BROKER_HELPERS, which waits for nothing; the machine may be
+ * out of memory or CPU time. A file may be written to a disk that is slow without a limit.
+ */
+#define ANSWER_NS INT64_C(10000000000)
+
+/* In a broker: its socket, beside the standard streams. */
+#define SOCKET_FD 3
+
+static struct broker {
+	pid_t pid; /* 0: never begun */
+	int sock; /* -1: it has ended */
+} brokers[NR_BROKER_KINDS] = {{.sock = -1}, {.sock = -1}};
+
+/* Of the process before it became a broker. */
+static sigset_t caller_mask;
+static bool is_broker;
+
+/* ---- the broker's side ---- */
+
+static int recv_request(uint32_t *ret_op, struct broker_message *ret,
+			struct message_fds *fds)
+{
+	struct message m;
+	int rc = message_recv(SOCKET_FD, &m, fds, MESSAGE_NO_DEADLINE);
+
+	if (rc)
+		return rc;
+	if (m.type != MESSAGE_REQUEST || m.len > BROKER_MAX_BYTES ||
+	    fds->nr > BROKER_MAX_FDS || fds->nr != m.nr_fds)
+		return -EBADMSG;
+	*ret_op = m.value;
+	ret->len = m.len;
+	ret->nr_fds = fds->nr;
+	memcpy(ret->fds, fds->fd, fds->nr * sizeof(*fds->fd));
+	return message_recv_payload(SOCKET_FD, ret->data, m.len, MESSAGE_NO_DEADLINE);
+}
+
+/* Return: 0, or an error after which it must not serve. */
+static int serve_one(const struct broker_config *config)
+{
+	static _Alignas(max_align_t) char in[BROKER_MAX_BYTES], out[BROKER_MAX_BYTES];
+	struct broker_message request = {.data = in}, reply = {.data = out};
+	struct message_fds fds = {.nr = 0};
+	struct message m = {.type = MESSAGE_REPLY};
+	uint32_t op;
+	int rc = recv_request(&op, &request, &fds);
+
+	if (!rc) {
+		memset(out, 0, sizeof(out));
+		rc = op < NR_BROKER_OPS && config->ops[op]
+			     ? config->ops[op](config->ctx, &request, &reply)
+			     : -ENOSYS;
+		m.value = (uint32_t)-rc;
+		m.len = (uint32_t)reply.len;
+		m.nr_fds = (uint32_t)reply.nr_fds;
+		rc = message_send(SOCKET_FD, &m, reply.data, reply.fds,
+				  MESSAGE_NO_DEADLINE);
+	}
+	for (size_t i = 0; i < reply.nr_fds; i++)
+		close(reply.fds[i]);
+	message_fds_close(&fds);
+	return rc;
+}
+
+_Noreturn static void serve(const struct broker_config *config, int sock)
+{
+	is_broker = true;
+	prctl(PR_SET_NAME, config->name, 0, 0, 0);
+	if (sock != SOCKET_FD && dup2(sock, SOCKET_FD) < 0)
+		_exit(EXIT_FAILED);
+	/* Among them the collector's end of the other broker's socket. */
+	closefrom(SOCKET_FD + 1);
+	for (int i = 0; i < NR_BROKER_KINDS; i++)
+		brokers[i] = (struct broker){.sock = -1};
+	if (capabilities_keep(config->capabilities, config->passes_on) ||
+	    (config->passes_on && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)))
+		_exit(EXIT_FAILED);
+	if (config->begin)
+		config->begin(config->ctx);
+	while (!serve_one(config))
+		;
+	_exit(EXIT_OK);
+}
+
+/* ---- the collector's side ---- */
+
+int broker_begin(enum broker_kind kind, const struct broker_config *config,
+		 struct error *err)
+{
+	struct broker *b = &brokers[kind];
+	sigset_t all;
+	int sv[2], rc = 0;
+
+	assert(!b->pid);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv))
+		return error_set(err, -errno, "cannot make a socket: %m");
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &caller_mask);
+	fflush(NULL);
+	b->pid = fork();
+	if (!b->pid)
+		serve(config, sv[1]);
+	if (b->pid < 0)
+		rc = error_set(err, -errno, "cannot start another process: %m");
+	sigprocmask(SIG_SETMASK, &caller_mask, NULL);
+	close(sv[1]);
+	if (rc) {
+		close(sv[0]);
+		b->pid = 0;
+		return rc;
+	}
+	b->sock = sv[0];
+	return 0;
+}
+
+void broker_end(void)
+{
+	for (int i = 0; i < NR_BROKER_KINDS; i++) {
+		struct broker *b = &brokers[i];
+
+		cleanup_closep(&b->sock);
+		while (b->pid && waitpid(b->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+		*b = (struct broker){.sock = -1};
+	}
+}
+
+bool broker_is_there(enum broker_kind kind)
+{
+	return brokers[kind].pid;
+}
+
+pid_t broker_pid(enum broker_kind kind)
+{
+	return brokers[kind].pid;
+}
+
+uint64_t broker_cpu_ns(void)
+{
+	uint64_t sum_ns = 0;
+
+	for (int i = 0; i < NR_BROKER_KINDS; i++) {
+		struct timespec used;
+		clockid_t clock;
+
+		if (brokers[i].pid && !clock_getcpuclockid(brokers[i].pid, &clock) &&
+		    !clock_gettime(clock, &used))
+			sum_ns += (uint64_t)used.tv_sec * 1000000000 +
+				  (uint64_t)used.tv_nsec;
+	}
+	return sum_ns;
+}
+
+static int recv_reply(int sock, struct broker_message *ret, int64_t deadline_ns,
+		      int *ret_rc)
+{
+	struct message_fds fds;
+	struct message m;
+	int rc = message_recv(sock, &m, &fds, deadline_ns);
+
+	if (rc)
+		return rc;
+	if (m.type != MESSAGE_REPLY || m.len != (ret ? ret->len : 0) ||
+	    fds.nr > (ret ? BROKER_MAX_FDS : 0)) {
+		message_fds_close(&fds);
+		return -EBADMSG;
+	}
+	*ret_rc = -(int)m.value;
+	if (!ret)
+		return 0;
+	ret->nr_fds = fds.nr;
+	memcpy(ret->fds, fds.fd, fds.nr * sizeof(*fds.fd));
+	return message_recv_payload(sock, ret->data, ret->len, deadline_ns);
+}
+
+int broker_ask(enum broker_kind kind, enum broker_op op,
+	       const struct broker_message *request, struct broker_message *reply)
+{
+	static const struct broker_message empty;
+	struct broker *b = &brokers[kind];
+	const struct broker_message *r = request ? request : &empty;
+	const struct message m = {.type = MESSAGE_REQUEST,
+				  .value = op,
+				  .len = (uint32_t)r->len,
+				  .nr_fds = (uint32_t)r->nr_fds};
+	int64_t deadline_ns = kind == BROKER_HELPERS ? message_clock_ns() + ANSWER_NS
+						     : MESSAGE_NO_DEADLINE;
+	int rc, answer = 0;
+
+	if (reply)
+		reply->nr_fds = 0;
+	if (b->sock < 0)
+		return -EPIPE;
+	rc = message_send(b->sock, &m, r->data, r->fds, deadline_ns);
+	if (!rc)
+		rc = recv_reply(b->sock, reply, deadline_ns, &answer);
+	if (!rc)
+		return answer;
+	log_warning("the process that %s for lineburn does not answer (%s); start "
+		    "lineburn again",
+		    kind == BROKER_HELPERS ? "starts helpers" : "writes files",
+		    strerror(-rc));
+	cleanup_closep(&b->sock);
+	b->sock = -1;
+	return -EPIPE;
+}
+
+void broker_restore_signals(void)
+{
+	if (is_broker)
+		sigprocmask(SIG_SETMASK, &caller_mask, NULL);
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "worker/lockdown.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "worker/syscall_filter.h"
+
+/* ---- capabilities ---- */
+
+static int become(uid_t uid, gid_t gid)
+{
+	if (uid == geteuid() && gid == getegid())
+		return 0;
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) || setgroups(0, NULL) ||
+	    setresgid(gid, gid, gid) || setresuid(uid, uid, uid) ||
+	    prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0))
+		return -errno;
+	return 0;
+}
+
+static int get_permitted(uint64_t *ret)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct caps[2];
+
+	if (syscall(SYS_capget, &header, caps))
+		return -errno;
+	*ret = caps[0].permitted | (uint64_t)caps[1].permitted << 32;
+	return 0;
+}
+
+static int set_capabilities(uint64_t effective, uint64_t permitted, uint64_t inheritable)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct caps[2] = {0};
+
+	for (int i = 0; i < 2; i++) {
+		caps[i].effective = (uint32_t)(effective >> 32 * i);
+		caps[i].permitted = (uint32_t)(permitted >> 32 * i);
+		caps[i].inheritable = (uint32_t)(inheritable >> 32 * i);
+	}
+	return syscall(SYS_capset, &header, caps) ? -errno : 0;
+}
+
+int capabilities_keep(uint64_t keep, bool pass_on)
+{
+	uint64_t have;
+	int rc = get_permitted(&have);
+
+	keep &= have;
+	if (!rc)
+		rc = set_capabilities(keep, keep, pass_on ? keep : 0);
+	for (unsigned int i = 0; !rc && pass_on && i < 64; i++)
+		if (keep & CAPABILITY(i) &&
+		    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, i, 0, 0))
+			rc = -errno;
+	return rc;
+}
+
+/* Tries what the collector will do without CAP_SYS_ADMIN, to see whether it needs it. */
+static int drop_capabilities(const struct lockdown *l)
+{
+	uint64_t needed = CAPABILITY(CAP_BPF) | CAPABILITY(CAP_PERFMON);
+	const uint64_t admin = CAPABILITY(CAP_SYS_ADMIN);
+	uint64_t have;
+	int rc = get_permitted(&have);
+
+	if (!rc)
+		rc = become(l->uid, l->gid);
+	if (!rc)
+		rc = set_capabilities(have & needed, have & (needed | admin), 0);
+	if (!rc &&
+	    ((have & needed) != needed || (l->needs_admin && l->needs_admin(l->ctx))))
+		needed |= admin;
+	if (!rc)
+		rc = capabilities_keep(needed, false);
+	if (!rc && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		rc = -errno;
+	return rc;
+}
+
+/* ---- system calls ---- */
+
+/*
+ * Calls that a collector never makes. An attacker who runs code in it could use them with
+ * what is left: root's uid, and its two or three capabilities.
+ */
+static const uint32_t refused[] = {
+	/* to execute, and to create processes; clone(2) is below */
+	SYS_execve, SYS_execveat,
+#ifdef SYS_fork
+	SYS_fork, SYS_vfork,
+#endif
+	SYS_unshare, SYS_setns, SYS_personality,
+	/* other processes */
+	SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp, SYS_tkill,
+	SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_setpriority, SYS_ioprio_set,
+	SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr, SYS_migrate_pages,
+	SYS_move_pages,
+	424, /* pidfd_send_signal: the same number everywhere, as all of 424 and later */
+	438, /* pidfd_getfd */
+	440, /* process_madvise */
+	448, /* process_mrelease */
+	/* the machine */
+	SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, 428, /* open_tree */
+	429, /* move_mount */
+	430, /* fsopen */
+	431, /* fsconfig */
+	432, /* fsmount */
+	433, /* fspick */
+	442, /* mount_setattr */
+	SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_kexec_load,
+#ifdef SYS_kexec_file_load
+	SYS_kexec_file_load,
+#endif
+	SYS_reboot, SYS_swapon, SYS_swapoff, SYS_acct, SYS_quotactl, SYS_syslog,
+	SYS_sethostname, SYS_setdomainname, SYS_settimeofday, SYS_clock_settime,
+	SYS_adjtimex, SYS_clock_adjtime,
+#ifdef SYS_iopl
+	SYS_iopl, SYS_ioperm,
+#endif
+	/* keys, ids */
+	SYS_add_key, SYS_request_key, SYS_keyctl, SYS_setuid, SYS_setgid, SYS_setreuid,
+	SYS_setregid, SYS_setresuid, SYS_setresgid, SYS_setgroups, SYS_capset,
+	/* ways around this filter, and parts of the kernel that need not be in reach */
+	425, /* io_uring_setup */
+	426, /* io_uring_enter */
+	427, /* io_uring_register */
+	SYS_io_setup, SYS_io_submit, SYS_userfaultfd, SYS_open_by_handle_at,
+	437, /* openat2: its flags are in memory, which a filter cannot read */
+	SYS_fanotify_init,
+/* files */
+#ifdef SYS_creat
+	SYS_creat, SYS_unlink, SYS_rmdir, SYS_rename, SYS_link, SYS_symlink, SYS_mkdir,
+	SYS_mknod, SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat,
+#endif
+	SYS_unlinkat,
+#ifdef SYS_renameat
+	SYS_renameat,
+#endif
+	SYS_renameat2, SYS_linkat, SYS_symlinkat, SYS_mkdirat, SYS_mknodat, SYS_fchmod,
+	SYS_fchmodat, 452, /* fchmodat2 */
+	SYS_fchown, SYS_fchownat, SYS_truncate, SYS_utimensat, SYS_setxattr,
+	SYS_lsetxattr, SYS_fsetxattr, 463, /* setxattrat */
+	SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr, 466, /* removexattrat */
+};
+
+#define WRITES (O_ACCMODE | O_CREAT | O_TRUNC)
+
+static const struct sock_filter blocks[] = {
+	IS(SYS_openat, 0, 4),
+	LOAD(ARG(2)),
+	HAS(WRITES, 0, 1),
+	REFUSE,
+	ALLOW,
+#ifdef SYS_open
+	IS(SYS_open, 0, 4),
+	LOAD(ARG(1)),
+	HAS(WRITES, 0, 1),
+	REFUSE,
+	ALLOW,
+#endif
+	/* Only threads. glibc falls back to clone(2), whose flags are not in memory. */
+	IS(435 /* clone3 */, 0, 1),
+	UNKNOWN,
+	IS(SYS_clone, 0, 4),
+	LOAD(ARG(0)),
+	HAS(CLONE_THREAD, 1, 0),
+	REFUSE,
+	ALLOW,
+	/* Look-ups of user names ask services on this machine. */
+	IS(SYS_socket, 0, 4),
+	LOAD(ARG(0)),
+	IS(AF_UNIX, 1, 0),
+	REFUSE,
+	ALLOW,
+};
+
+static int filter_calls(pid_t may_signal)
+{
+	static const struct sock_filter allow = ALLOW, refuse = REFUSE;
+	const uint32_t own = (uint32_t)getpid();
+	const uint32_t other = may_signal ? (uint32_t)may_signal : own;
+	const struct sock_filter of_processes[] = {
+		IS(SYS_kill, 0, 5),
+		LOAD(ARG(0)),
+		IS(own, 2, 0),
+		IS(other, 1, 0),
+		REFUSE,
+		ALLOW,
+		IS(SYS_tgkill, 0, 4),
+		LOAD(ARG(0)),
+		IS(own, 1, 0),
+		REFUSE,
+		ALLOW,
+		IS(SYS_prlimit64, 0, 5),
+		LOAD(ARG(0)),
+		IS(0, 2, 0),
+		IS(own, 1, 0),
+		REFUSE,
+		ALLOW,
+	};
+	struct syscall_filter f;
+
+	syscall_filter_begin(&f);
+	syscall_filter_list(&f, refused, ARRAY_SIZE(refused), refuse);
+	syscall_filter_add(&f, blocks, ARRAY_SIZE(blocks));
+	syscall_filter_add(&f, of_processes, ARRAY_SIZE(of_processes));
+	return syscall_filter_install(&f, allow, true);
+}
+
+int lockdown_enter(const struct lockdown *l, struct error *err)
+{
+	int rc = drop_capabilities(l);
+
+	if (!rc)
+		rc = filter_calls(l->may_signal);
+	if (!rc)
+		return 0;
+	errno = -rc;
+	return error_set_exit(err, EXIT_SYSTEM, rc,
+			      "cannot give up the rights that a recording does not need: "
+			      "%m; lineburn needs a kernel with seccomp filters "
+			      "(CONFIG_SECCOMP_FILTER)");
+}

@@ -1,0 +1,101 @@
+#!/bin/sh
+# Which process of a recording holds which capabilities: what docs/security.md says, and no more.
+# Takes 8 s.
+. "${TOP:?}/tests/root/lib.sh"
+
+hot=$(build hot.c)
+chmod 755 .
+
+# kind_of PID: the name that docs/security.md gives to a process; helpers of one name differ by what they may do
+kind_of() {
+	case $(cat "/proc/$1/comm") in
+	lineburn) echo collector ;;
+	lineburn-broker) echo broker ;;
+	lineburn-output) echo output ;;
+	lineburn-worker) echo helper ;;
+	esac
+}
+
+# processes PID: this process and its descendants
+processes() {
+	echo "$1"
+	tr ' ' '\n' <"/proc/$1/task/$1/children" | while read -r child; do
+		processes "$child"
+	done
+}
+
+# rights PID: "KIND capabilities no_new_privs seccomp" of each process of a recording, as the kernel says
+rights() {
+	for pid in $(processes "$1"); do
+		kind=$(kind_of "$pid")
+		[ -z "$kind" ] || awk -v kind="$kind" '/^CapPrm/ {c = $2} /^CapEff/ {e = $2} /^NoNewPrivs/ {n = $2}
+			/^Seccomp:/ {s = $2} END {print kind, c (c == e ? "" : " of " e), n, s}' "/proc/$pid/status"
+	done | sort -u
+}
+
+# Without uprobes, CAP_SYS_ADMIN (bit 21) is kept only where perf events need it.
+admin=000000c000000000
+[ "$(cat /proc/sys/kernel/perf_event_paranoid)" -lt 3 ] || admin=000000c000200000
+cat >expected <<END
+broker 00000184002801e4 1 0
+collector $admin 1 2
+helper 0000000000000000 1 2
+helper 0000000000080000 1 2
+helper 00000100000800c4 1 2
+output 00000000000800ef 0 0
+END
+
+# has_all PID: the processes of this recording have exactly the expected rights
+has_all() {
+	rights "$1" >actual
+	cmp -s expected actual
+}
+
+# While it records: helpers are there when something was sampled.
+has_rights() {
+	"$hot" 1000 >/dev/null &
+	hot_pid=$!
+	"$LB" record -a -F 99 -o rights.pb.gz 2>rights.err &
+	recorder=$!
+	wait_until 30 has_all "$recorder" || { diff expected actual; tail -n 1 rights.err; }
+	kill -INT $recorder
+	wait $recorder || { tail -n 1 rights.err; return 1; }
+	kill_own $hot_pid
+	cmp expected actual
+}
+check rights-of-each-process has_rights
+
+# The page says the same.
+is_said() {
+	while read -r kind capabilities rest; do
+		grep -q "$capabilities" "$TOP/docs/security.md" ||
+			{ echo "docs/security.md does not say that of $kind: $capabilities $rest"; return 1; }
+	done <expected
+}
+check rights-are-said is_said
+
+# has_uid PID UIDS: real, effective, saved, of the file system
+has_uid() {
+	[ "$(awk '/^Uid/ {print $2, $3, $4, $5}' "/proc/$1/status")" = "$2" ]
+}
+
+# Under sudo, the collector of run becomes its user when it has started.
+becomes() {
+	mkdir users && chown 54389:54390 users || return 1
+	SUDO_UID=54389 SUDO_GID=54390 "$LB" run -o users/none.pb.gz -- "$hot" 1000 >/dev/null 2>run.err &
+	recorder=$!
+	wait_until 30 has_uid $recorder "54389 54389 54389 54389" || { grep Uid /proc/$recorder/status; kill $recorder; return 1; }
+	rights $recorder | grep -qE '^collector 000000c000(2|0)00000 1 2$' || { rights $recorder; kill $recorder; return 1; }
+	kill $recorder
+	wait $recorder
+	true
+}
+check rights-under-sudo becomes
+
+# Without rights of its own the collector writes where its caller may: a folder of another user, and keeps windows.
+writes() {
+	mkdir -m 700 closed && chown 54388 closed || return 1
+	"$LB" record -a -F 99 -d 1.5 --window 0.5 -o closed/w.pb.gz 2>writes.err || { tail -n 1 writes.err; return 1; }
+	[ "$(find closed -name 'w.*.pb.gz' | wc -l)" -ge 2 ] || { echo "files: $(ls closed)"; return 1; }
+}
+check rights-to-write writes
