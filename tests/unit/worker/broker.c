@@ -281,10 +281,15 @@ static void kill_others(void)
 	pid_t pid = getppid();
 	struct broker_message request = {.data = &pid, .len = sizeof(pid)};
 
+	struct child own;
+	uint64_t cpu_ns;
+
 	begin_broker(BROKER_HELPERS, EVERYTHING);
+	CHECK(!child_spawn(&own));
 	CHECK(broker_ask(BROKER_HELPERS, BROKER_KILL_CHILD, &request, NULL) == -ESRCH);
 	request.len--;
 	CHECK(broker_ask(BROKER_HELPERS, BROKER_KILL_CHILD, &request, NULL) == -ESRCH);
+	child_kill(&own, CHILD_NO_USER, 20000, &cpu_ns);
 }
 
 static void test_kill_others(void **state)
