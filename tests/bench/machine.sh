@@ -18,9 +18,9 @@ done
 (while :; do "$short"; sleep 0.05; done) &
 busy="$busy $!"
 
-# cpu_ticks PID: user and system time of the process and its children
+# cpu_ticks PID: user and system time of the process and its descendants
 cpu_ticks() {
-	{ echo "$1"; tr ' ' '\n' <"/proc/$1/task/$1/children"; } | sed '/^$/d; s|.*|/proc/&/stat|' | xargs cat |
+	family "$1" | sed 's|.*|/proc/&/stat|' | xargs cat |
 		awk '{ sub(/.*\) /, ""); sum += $12 + $13 + $14 + $15 } END { print sum }'
 }
 "$LB" record -a -F 99 -o machine.pb.gz 2>/dev/null &

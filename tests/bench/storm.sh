@@ -7,22 +7,16 @@
 seconds=${STORM_SECONDS:-60}
 storm=$(build storm.c) && brief=$(build brief.c -static) && idle=$(build idle.c) || exit 1
 
-# everybody PID: the pids of the recorder and its workers
-everybody() {
-	echo "$1"
-	cat "/proc/$1/task/$1/children"
-}
-
 # cpu_ns PID: CPU time of the recorder and its workers so far
 cpu_ns() {
-	for one in $(everybody "$1"); do
+	for one in $(family "$1"); do
 		cat "/proc/$one/schedstat"
 	done | awk '{ sum += $1 } END { printf "%.0f\n", sum }'
 }
 
 # memory_kb PID FIELD: the sum of this field for the recorder and its workers
 memory_kb() {
-	for one in $(everybody "$1"); do
+	for one in $(family "$1"); do
 		sed -n "s/^$2:[^0-9]*\([0-9]*\) kB/\1/p" "/proc/$one/status"
 	done | awk '{ sum += $1 } END { print sum }'
 }

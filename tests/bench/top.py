@@ -24,9 +24,11 @@ SCREEN = struct.pack("HHHH", 50, 160, 0, 0)
 
 
 def cpu_seconds(pid):
-    """User and system time of the process with its threads, and of its children, ended or not."""
-    with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as f:
-        pids = [pid] + [int(child) for child in f.read().split()]
+    """User and system time of the process with its threads, and of its descendants, ended or not."""
+    pids = [pid]
+    for each in pids:  # it grows meanwhile
+        with open("/proc/%d/task/%d/children" % (each, each), encoding="ascii") as f:
+            pids += [int(child) for child in f.read().split()]
     ticks = 0
     for each in pids:
         with open("/proc/%d/stat" % each, encoding="utf-8", errors="replace") as f:

@@ -52,7 +52,7 @@ change() {
 
 # Sum over the recorder and its workers: a count of descriptors, or kilobytes of a field.
 all() {
-	for pid in $recorder $(cat "/proc/$recorder/task/$recorder/children"); do
+	for pid in $(family "$recorder"); do
 		case $1 in
 		fds) find "/proc/$pid/fd" -mindepth 1 2>out | wc -l ;;
 		maps) find "/proc/$pid/fd" -mindepth 1 -lname 'anon_inode:bpf-map' 2>out | wc -l ;;

@@ -148,6 +148,9 @@ is_nobodys() {
 	[ "$(stat -c %u "/proc/$1")" = 65534 ]
 }
 has_workers() {
-	workers=$(pgrep -P "$(pgrep -P "$timeout")" -x lineburn-worker)
+	workers=$(for each in $(family "$timeout"); do
+		! grep -qx lineburn-worker "/proc/$each/comm" || echo "$each"
+	done)
+	[ -n "$workers" ]
 }
 check nobody-kills-no-worker kills_no_worker

@@ -477,6 +477,14 @@ records() {
 	grep -qE 'ep_poll|epoll_wait' "/proc/$1/wchan"
 }
 
+# family PID: prints the pids of this process and its descendants; a recorder's are its brokers and helpers
+family() {
+	echo "$1"
+	tr ' ' '\n' <"/proc/$1/task/$1/children" 2>/dev/null | while read -r family_child; do
+		family "$family_child"
+	done
+}
+
 # also COMMAND...: runs it in the background until "also_done", at most three at a time; not in make stats
 also_pids=
 also() {

@@ -16,17 +16,9 @@ kind_of() {
 	esac
 }
 
-# processes PID: this process and its descendants
-processes() {
-	echo "$1"
-	tr ' ' '\n' <"/proc/$1/task/$1/children" | while read -r child; do
-		processes "$child"
-	done
-}
-
 # rights PID: "KIND capabilities no_new_privs seccomp" of each process of a recording, as the kernel says
 rights() {
-	for pid in $(processes "$1"); do
+	for pid in $(family "$1"); do
 		kind=$(kind_of "$pid")
 		[ -z "$kind" ] || awk -v kind="$kind" '/^CapPrm/ {c = $2} /^CapEff/ {e = $2} /^NoNewPrivs/ {n = $2}
 			/^Seccomp:/ {s = $2} END {print kind, c (c == e ? "" : " of " e), n, s}' "/proc/$pid/status"

@@ -200,8 +200,10 @@ held_below() {
 # newest PID: prints the newest window file of this recording, which keeps it open
 newest() {
 	# By inode, because the kernel shows no name of a file that got its name after it was opened.
-	for newest_fd in "/proc/$1/fd"/*; do
-		find logs -name 's.2*Z*.pb.gz' -inum "$(stat -L -c %i "$newest_fd" || echo 0)"
+	for newest_pid in $(family "$1"); do
+		for newest_fd in "/proc/$newest_pid/fd"/*; do
+			find logs -name 's.2*Z*.pb.gz' -inum "$(stat -L -c %i "$newest_fd" || echo 0)"
+		done
 	done 2>/dev/null
 }
 # has_newest PID [BUT]: sets $has_newest to it; fails if there is none, or if it is BUT
