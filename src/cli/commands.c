@@ -140,7 +140,7 @@ static int record_with_brokers(const struct options *options, int *ret_status,
 	if (rc)
 		return rc;
 	explain_empty_target(&o->target);
-	rc = rights_give_up(o, r, err);
+	rc = rights_keep_to_record(o, r, err);
 	if (!rc)
 		rc = record(r, options, ret_status, err);
 	command = recorder_launch(r);
@@ -185,7 +185,7 @@ static int top_with_brokers(const struct options *options, struct error *err)
 	if (rc)
 		return rc;
 	explain_empty_target(&o.target);
-	rc = rights_give_up(&o, r, err);
+	rc = rights_keep_to_record(&o, r, err);
 	if (!rc)
 		rc = top_begin(top, err);
 	if (!rc)
@@ -213,14 +213,15 @@ int command_top(const struct options *options, struct error *err)
 
 /* What a viewer may still do after it has given up rights; zero: nothing was given up. */
 struct viewer {
-	struct keeper *keeper; /* NULL: it has nothing to do */
+	bool has_keeper; /* false: it would have nothing to do */
 	struct file_opener opener; /* the keeper, if there is one */
 	bool gave_up; /* root's rights */
 };
 
 static void viewer_deinit(struct viewer *viewer)
 {
-	keeper_free(viewer->keeper);
+	if (viewer->has_keeper)
+		broker_end();
 }
 
 /* Finishes the output at struct options @ctx: writes it, says where a page is, opens it. */
@@ -267,10 +268,10 @@ static int start_keeper(struct viewer *viewer, const struct options *o,
 	if (rights == RIGHTS_OWN ||
 	    (!has_output && !v->open_sources && !v->nr_source_paths))
 		return 0;
-	rc = keeper_new(&config, &viewer->keeper, err);
+	rc = keeper_begin(&config, err);
+	viewer->has_keeper = !rc;
 	if (!rc)
-		viewer->opener =
-			(struct file_opener){.open = keeper_open, .ctx = viewer->keeper};
+		viewer->opener = (struct file_opener){.open = keeper_open};
 	return rc;
 }
 
@@ -301,8 +302,8 @@ static int write_output(const struct options *o, struct viewer *viewer,
 
 	if (rc)
 		return rc;
-	return viewer->keeper && strcmp(o->exporting.output, "-") != 0
-		       ? keeper_finish(viewer->keeper, pending->data, pending->len, err)
+	return viewer->has_keeper && strcmp(o->exporting.output, "-") != 0
+		       ? keeper_finish(pending->data, pending->len, err)
 		       : finish_output(o, pending->data, pending->len, err);
 }
 
@@ -420,8 +421,9 @@ static int make_page(const struct options *o, struct error *err)
 	_cleanup_(viewer_deinit) struct viewer viewer = {0};
 	struct options html = *o;
 	struct launch_user user;
-	int rc = keeper_new(&config, &viewer.keeper, err);
+	int rc = keeper_begin(&config, err);
 
+	viewer.has_keeper = !rc;
 	html.command = COMMAND_HTML;
 	html.viewing.format = "html";
 	html.viewing.input = o->sampling.output;
@@ -438,7 +440,7 @@ static int make_page(const struct options *o, struct error *err)
 		rc = view(&html, &viewer, &reading, NULL, pending.out, err);
 	if (!rc)
 		rc = io_pending_end(&pending, err);
-	return rc ? rc : keeper_finish(viewer.keeper, pending.data, pending.len, err);
+	return rc ? rc : keeper_finish(pending.data, pending.len, err);
 }
 
 /* In a child, because this process still needs its rights. */

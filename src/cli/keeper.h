@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A child that keeps root's rights while a viewer gives them up for good (reading.h). It
+ * A broker that keeps root's rights while a viewer gives them up for good (reading.h). It
  * looks at no byte of a profile. Upon request it does what the command line asked for
  * and what needs these rights: it writes the finished output, and opens files that the
  * user allowed. A viewer that was taken over can have no other file written or opened.
@@ -12,15 +12,12 @@
 #include <stddef.h>
 
 #include "analyze/source.h"
-#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/io.h"
 
-struct keeper;
-
-/* Borrowed by the child for its life. */
+/* Borrowed by the broker for its life. */
 struct keeper_config {
-	/* Writes the output; NULL: there is none. Is called in the child. */
+	/* Writes the output; NULL: there is none. Is called in the broker. */
 	int (*finish)(const void *ctx, const void *data, size_t len, struct error *err);
 	const void *ctx;
 	/* Which files it opens: all, or those below the NEW of a rule. */
@@ -30,19 +27,16 @@ struct keeper_config {
 };
 
 /**
- * Starts the child, which ends when keeper_free() or the end of this process closes its
- * socket. Call it before pager_open(), whose pipe it would keep open.
+ * Begins BROKER_OUTPUT; broker_end() ends it. Call it before pager_open(), whose pipe it
+ * would keep open.
  * Return: 0 or -errno with a message.
  */
-int keeper_new(const struct keeper_config *config, struct keeper **ret,
-	       struct error *err);
-void keeper_free(struct keeper *k);
-DEFINE_CLEANUP(struct keeper, keeper_free);
+int keeper_begin(const struct keeper_config *config, struct error *err);
 
-/** Has the child call finish(). Return: its result, or -errno with a message. */
-int keeper_finish(struct keeper *k, const void *data, size_t len, struct error *err);
+/** Has the broker call finish(). Return: its result, or -errno with a message. */
+int keeper_finish(const void *data, size_t len, struct error *err);
 
-/** For struct file_opener: the child opens a file as io_open_regular() does. */
-int keeper_open(void *keeper, const char *path, struct stat *ret_st);
+/** For struct file_opener: the broker opens a file as io_open_regular() does. */
+int keeper_open(void *unused, const char *path, struct stat *ret_st);
 
 #endif

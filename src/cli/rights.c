@@ -10,7 +10,6 @@
 #include "process/owner.h"
 #include "record/output.h"
 #include "worker/child.h"
-#include "worker/lockdown.h"
 #include "worker/sandbox.h"
 
 /*
@@ -22,17 +21,6 @@
 	(READER_CAPABILITIES | OPENER_CAPABILITIES | CAPABILITY(CAP_KILL) |             \
 	 CAPABILITY(CAP_SETPCAP) | CAPABILITY(CAP_SYS_ADMIN) | CAPABILITY(CAP_SYSLOG) | \
 	 CAPABILITY(CAP_BPF))
-
-/*
- * To write where its caller may write; to become the user who called sudo, for the file,
- * the pager and the browser, with that user's environment (SYS_PTRACE); to kill helpers
- * that disassemble for a page (KILL).
- */
-#define OUTPUT_CAPABILITIES                                                             \
-	(CAPABILITY(CAP_CHOWN) | CAPABILITY(CAP_DAC_OVERRIDE) |                         \
-	 CAPABILITY(CAP_DAC_READ_SEARCH) | CAPABILITY(CAP_FOWNER) |                     \
-	 CAPABILITY(CAP_SETUID) | CAPABILITY(CAP_SETGID) | CAPABILITY(CAP_SYS_PTRACE) | \
-	 CAPABILITY(CAP_KILL))
 
 static broker_fn *const helper_ops[NR_BROKER_OPS] = {
 	[BROKER_START_CHILD] = child_serve_start,
@@ -109,7 +97,8 @@ static bool needs_admin(void *ctx)
 	       (o->probing != JIT_PROBING_NONE && perf_event_is_uprobe_refused());
 }
 
-int rights_give_up(const struct sampling *o, const struct recorder *r, struct error *err)
+int rights_keep_to_record(const struct sampling *o, const struct recorder *r,
+			  struct error *err)
 {
 	const struct launch *command = recorder_launch(r);
 	struct launch_user user = {.uid = geteuid(), .gid = getegid()};

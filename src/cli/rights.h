@@ -10,6 +10,18 @@
 #include "cli/options.h"
 #include "record/recorder.h"
 #include "worker/broker.h"
+#include "worker/lockdown.h"
+
+/*
+ * To write where its caller may; to become the user who called sudo, for the file, the
+ * pager and the browser, with that user's environment (SYS_PTRACE); to kill helpers that
+ * disassemble for a page (KILL).
+ */
+#define OUTPUT_CAPABILITIES                                                             \
+	(CAPABILITY(CAP_CHOWN) | CAPABILITY(CAP_DAC_OVERRIDE) |                         \
+	 CAPABILITY(CAP_DAC_READ_SEARCH) | CAPABILITY(CAP_FOWNER) |                     \
+	 CAPABILITY(CAP_SETUID) | CAPABILITY(CAP_SETGID) | CAPABILITY(CAP_SYS_PTRACE) | \
+	 CAPABILITY(CAP_KILL))
 
 /**
  * Forks the brokers: before recorder_new(). End them with broker_end(), after
@@ -19,7 +31,8 @@
  */
 int rights_share(const struct options *options, broker_fn *write_page, struct error *err);
 
-/** Gives up this process's rights: after recorder_new(). Irreversible. */
-int rights_give_up(const struct sampling *o, const struct recorder *r, struct error *err);
+/** Gives up this process's rights but those to record: after recorder_new(). Irreversible. */
+int rights_keep_to_record(const struct sampling *o, const struct recorder *r,
+			  struct error *err);
 
 #endif

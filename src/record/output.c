@@ -121,13 +121,6 @@ struct file_reply {
 	struct error err;
 };
 
-static int map_content(const struct broker_message *request, void **ret, uint64_t *len)
-{
-	if (request->len != sizeof(struct file_request) || request->nr_fds != 1)
-		return -EBADMSG;
-	return io_map_file(request->fds[0], SIZE_MAX, ret, len);
-}
-
 int output_serve_write(void *ctx, const struct broker_message *request,
 		       struct broker_message *reply)
 {
@@ -139,9 +132,10 @@ int output_serve_write(void *ctx, const struct broker_message *request,
 
 	_Static_assert(sizeof(*done) <= BROKER_MAX_BYTES, "a reply has room for it");
 	reply->len = sizeof(*done);
-	rc = map_content(request, &data, &len);
+	rc = request->len == sizeof(*wanted) ? broker_map_content(request, &data, &len)
+					     : -EBADMSG;
 	if (rc)
-		return error_set(&done->err, rc, "cannot read what is to be written");
+		return error_set(&done->err, rc, "cannot take what is to be written");
 	done->id = wanted->id;
 	rc = write_file(ctx, wanted->begin_s, wanted->has_id ? &done->id : NULL, data,
 			len, &done->err);
@@ -153,23 +147,22 @@ int output_serve_write(void *ctx, const struct broker_message *request,
 static int ask_to_write(int64_t begin_s, struct window_id *id, const void *data,
 			size_t len, struct error *err)
 {
-	_cleanup_close_ int content = memfd_create("lineburn-output", MFD_CLOEXEC);
 	struct file_request wanted = {.begin_s = begin_s, .has_id = id};
-	struct broker_message request = {
-		.data = &wanted, .len = sizeof(wanted), .fds = {content}, .nr_fds = 1};
+	struct broker_message request = {.data = &wanted, .len = sizeof(wanted)};
 	struct file_reply done = {0};
 	struct broker_message reply = {.data = &done, .len = sizeof(done)};
-	int rc = content < 0 ? -errno : io_write_all(content, data, len);
+	int rc = broker_put_content(&request, data, len);
 
 	if (id)
 		wanted.id = *id;
-	if (rc)
-		return error_set(err, rc, "out of memory");
-	rc = broker_ask(BROKER_OUTPUT, BROKER_WRITE_FILE, &request, &reply);
+	if (!rc)
+		rc = broker_ask(BROKER_OUTPUT, BROKER_WRITE_FILE, &request, &reply);
+	broker_drop_content(&request);
 	if (rc && *done.err.text)
 		*err = done.err;
 	else if (rc)
-		error_set(err, rc, "the process that writes files has ended");
+		error_set(err, rc, "the profile could not be passed on: %s",
+			  strerror(-rc));
 	else if (id)
 		*id = done.id;
 	return rc;

@@ -3,9 +3,11 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -13,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "worker/lockdown.h"
 #include "worker/message.h"
@@ -223,6 +226,34 @@ int broker_ask(enum broker_kind kind, enum broker_op op,
 	cleanup_closep(&b->sock);
 	b->sock = -1;
 	return -EPIPE;
+}
+
+int broker_put_content(struct broker_message *request, const void *data, size_t len)
+{
+	int fd = memfd_create("lineburn-content", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	request->nr_fds = 0;
+	if (fd < 0)
+		return -errno;
+	request->fds[request->nr_fds++] = fd;
+	return io_write_all(fd, data, len);
+}
+
+void broker_drop_content(struct broker_message *request)
+{
+	if (request->nr_fds)
+		close(request->fds[--request->nr_fds]);
+}
+
+int broker_map_content(const struct broker_message *request, void **ret,
+		       uint64_t *ret_len)
+{
+	if (!request->nr_fds)
+		return -EBADMSG;
+	/* What shrinks while it is mapped would end this process. Only a memfd has seals. */
+	if (fcntl(request->fds[0], F_ADD_SEALS, F_SEAL_SHRINK))
+		return -errno;
+	return io_map_file(request->fds[0], SIZE_MAX, ret, ret_len);
 }
 
 void broker_restore_signals(void)

@@ -40,6 +40,8 @@ enum broker_op {
 	BROKER_OPEN_PAGER, /* cli/pager.c */
 	BROKER_CLOSE_PAGER,
 	BROKER_WRITE_PAGE, /* cli/commands.c */
+	BROKER_FINISH_OUTPUT, /* cli/keeper.c */
+	BROKER_OPEN_SOURCE,
 	NR_BROKER_OPS,
 };
 
@@ -95,6 +97,20 @@ bool broker_is_there(enum broker_kind kind);
  */
 int broker_ask(enum broker_kind kind, enum broker_op op,
 	       const struct broker_message *request, struct broker_message *reply);
+
+/*
+ * Content of any size goes along as a memfd, the first descriptor of a request.
+ */
+
+/** Return: 0, or a negative errno. Then, and after the request, broker_drop_content(). */
+int broker_put_content(struct broker_message *request, const void *data, size_t len);
+void broker_drop_content(struct broker_message *request);
+/**
+ * In the broker: maps it until the process ends or munmap(2). *ret is NULL if there are no
+ * bytes. Return: 0 or a negative errno.
+ */
+int broker_map_content(const struct broker_message *request, void **ret,
+		       uint64_t *ret_len);
 
 /** For children of a broker: unblocks the signals that broker_begin() has blocked. */
 void broker_restore_signals(void);

@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "worker/broker.h"
+
 #include "lib/scratch.h"
 
 static char dir[SCRATCH_BYTES];
@@ -51,46 +53,46 @@ static int write_it(const void *path, const void *data, size_t len, struct error
 static void output(void **state)
 {
 	const struct keeper_config config = {.finish = write_it, .ctx = "in/out"};
-	_cleanup_(keeper_freep) struct keeper *k = NULL;
 	_cleanup_free_ char *text = NULL;
 	struct error err = {0};
 	struct stat st;
 	size_t len;
 
 	(void)state;
-	assert_int_equal(keeper_new(&config, &k, &err), 0);
-	assert_int_equal(keeper_finish(k, "whole", 5, &err), 0);
+	assert_int_equal(keeper_begin(&config, &err), 0);
+	assert_int_equal(keeper_finish("whole", 5, &err), 0);
 	assert_int_equal(io_read_file("in/out", 100, &text, &len), 0);
 	assert_string_equal(text, "whole");
-	assert_int_equal(keeper_finish(k, "", 0, &err), 0);
+	assert_int_equal(keeper_finish("", 0, &err), 0);
 	assert_int_equal(stat("in/out", &st), 0);
 	assert_int_equal(st.st_size, 0);
-	assert_int_equal(keeper_open(k, "in/out", &st), -EPERM);
+	assert_int_equal(keeper_open(NULL, "in/out", &st), -EPERM);
+	broker_end();
 }
 
 /* The message comes from the child. */
 static void output_that_fails(void **state)
 {
 	const struct keeper_config config = {.finish = write_it, .ctx = "no/out"};
-	_cleanup_(keeper_freep) struct keeper *k = NULL;
 	struct error err = {0};
 
 	(void)state;
-	assert_int_equal(keeper_new(&config, &k, &err), 0);
-	assert_int_equal(keeper_finish(k, "whole", 5, &err), -ENOENT);
+	assert_int_equal(keeper_begin(&config, &err), 0);
+	assert_int_equal(keeper_finish("whole", 5, &err), -ENOENT);
 	assert_non_null(strstr(err.text, "cannot write no/out: No such file"));
+	broker_end();
 }
 
 /* Nothing was to be written. */
 static void output_not_asked_for(void **state)
 {
 	const struct keeper_config config = {.opens_all = true};
-	_cleanup_(keeper_freep) struct keeper *k = NULL;
 	struct error err = {0};
 
 	(void)state;
-	assert_int_equal(keeper_new(&config, &k, &err), 0);
-	assert_int_equal(keeper_finish(k, "whole", 5, &err), -EPERM);
+	assert_int_equal(keeper_begin(&config, &err), 0);
+	assert_int_equal(keeper_finish("whole", 5, &err), -EPERM);
+	broker_end();
 }
 
 static int read_byte(int fd)
@@ -108,7 +110,6 @@ static void files(void **state)
 	static const struct source_path_rule rule = {"/b", "in"};
 	const struct keeper_config below = {.rules = &rule, .nr_rules = 1};
 	const struct keeper_config all = {.opens_all = true};
-	_cleanup_(keeper_freep) struct keeper *k = NULL;
 	_cleanup_free_ char *name = calloc(1, 5001);
 	struct error err = {0};
 	struct stat st;
@@ -116,19 +117,20 @@ static void files(void **state)
 	(void)state;
 	put("in/a.c", "a");
 	put("b.c", "bb");
-	assert_int_equal(keeper_new(&below, &k, &err), 0);
-	assert_int_equal(read_byte(keeper_open(k, "in/a.c", &st)), 'a');
+	assert_int_equal(keeper_begin(&below, &err), 0);
+	assert_int_equal(read_byte(keeper_open(NULL, "in/a.c", &st)), 'a');
 	assert_int_equal(st.st_size, 1);
-	assert_int_equal(keeper_open(k, "b.c", &st), -EPERM);
-	assert_int_equal(keeper_open(k, "in/../b.c", &st), -EPERM);
-	assert_int_equal(keeper_open(k, "in/none.c", &st), -ENOENT);
-	assert_int_equal(keeper_open(k, "in/fifo", &st), -EINVAL);
-	assert_int_equal(keeper_open(k, memset(name, 'x', 5000), &st), -ENAMETOOLONG);
-	keeper_free(take_ptr(k));
+	assert_int_equal(keeper_open(NULL, "b.c", &st), -EPERM);
+	assert_int_equal(keeper_open(NULL, "in/../b.c", &st), -EPERM);
+	assert_int_equal(keeper_open(NULL, "in/none.c", &st), -ENOENT);
+	assert_int_equal(keeper_open(NULL, "in/fifo", &st), -EINVAL);
+	assert_int_equal(keeper_open(NULL, memset(name, 'x', 5000), &st), -ENAMETOOLONG);
+	broker_end();
 
-	assert_int_equal(keeper_new(&all, &k, &err), 0);
-	assert_int_equal(read_byte(keeper_open(k, "b.c", &st)), 'b');
-	assert_int_equal(keeper_open(k, "/proc/version", &st), -EXDEV);
+	assert_int_equal(keeper_begin(&all, &err), 0);
+	assert_int_equal(read_byte(keeper_open(NULL, "b.c", &st)), 'b');
+	assert_int_equal(keeper_open(NULL, "/proc/version", &st), -EXDEV);
+	broker_end();
 }
 
 int main(void)
