@@ -141,12 +141,22 @@ static void spans_wake(struct spans *s)
 
 /* ---- rules ---- */
 
-/* The array of distinct rules in the kernel. Rules are never removed. */
+/*
+ * The array of distinct rules in the kernel. Like a span, a rule that no row uses any more
+ * rests until no reader can still run; then its place is free.
+ */
 struct rules {
 	struct lb_unwind_rule *items; /* LB_UNWIND_MAX_RULES of them, mapped */
-	uint32_t nr;
+	struct rule_use {
+		uint32_t nr_refs; /* rows, and fills that have begun */
+		uint32_t uid; /* user for whom it was added */
+		bool is_resting; /* it is in resting */
+	} * uses; /* as many; heap */
+	uint16_t *free, *resting; /* numbers; same */
+	size_t nr_free, nr_resting;
+	uint32_t top; /* places from here on were never used */
 	struct hashmap index;
-	struct quota quota; /* by the user for whom a rule was added first */
+	struct quota quota;
 	uint64_t nr_refused; /* over a maximum, or no memory */
 };
 
@@ -163,25 +173,82 @@ static bool rule_eq(uint32_t item, const void *key, const void *ctx)
 		       sizeof(struct lb_unwind_rule));
 }
 
+static uint64_t rule_hash(const struct lb_unwind_rule *rule)
+{
+	return hash_bytes(0, rule, sizeof(*rule));
+}
+
+static uint32_t nr_rules(const struct rules *r)
+{
+	return r->top - (uint32_t)r->nr_free;
+}
+
+/* Return: its number, or HASHMAP_NONE: no room. */
+static uint32_t add_rule(struct rules *r, uint32_t uid, uint64_t hash,
+			 const struct lb_unwind_rule *rule)
+{
+	uint32_t number = r->nr_free ? r->free[r->nr_free - 1] : r->top;
+
+	if (number == LB_UNWIND_MAX_RULES || !quota_take(&r->quota, uid, 1))
+		return HASHMAP_NONE;
+	if (hashmap_add(&r->index, hash, number)) {
+		quota_give(&r->quota, uid, 1);
+		return HASHMAP_NONE;
+	}
+	if (r->nr_free)
+		r->nr_free--;
+	else
+		r->top++;
+	r->items[number] = *rule;
+	r->uses[number] = (struct rule_use){.uid = uid};
+	return number;
+}
+
 /*
- * Finds or adds @rule. Return: its number; without room that of {LB_CFA_UNSUPPORTED}
- * (counted).
+ * Takes a reference to @rule, which is added if needed. Return: its number; without room
+ * that of {LB_CFA_UNSUPPORTED} (counted).
  */
-static uint16_t rules_add(struct rules *r, uint32_t uid,
+static uint16_t rules_get(struct rules *r, uint32_t uid,
 			  const struct lb_unwind_rule *rule)
 {
-	uint64_t hash = hash_bytes(0, rule, sizeof(*rule));
-	uint32_t known = hashmap_find(&r->index, hash, rule_eq, rule, r);
+	uint64_t hash = rule_hash(rule);
+	uint32_t number = hashmap_find(&r->index, hash, rule_eq, rule, r);
 
-	if (known != HASHMAP_NONE)
-		return (uint16_t)known;
-	if (r->nr == LB_UNWIND_MAX_RULES || !quota_take(&r->quota, uid, 1) ||
-	    hashmap_add(&r->index, hash, r->nr)) {
+	if (number == HASHMAP_NONE)
+		number = add_rule(r, uid, hash, rule);
+	if (number == HASHMAP_NONE) {
 		r->nr_refused++;
-		return RULE_UNSUPPORTED;
+		number = RULE_UNSUPPORTED;
 	}
-	r->items[r->nr] = *rule;
-	return (uint16_t)r->nr++;
+	r->uses[number].nr_refs++;
+	return (uint16_t)number;
+}
+
+static void rules_put(struct rules *r, uint16_t number)
+{
+	struct rule_use *use = &r->uses[number];
+
+	if (--use->nr_refs || use->is_resting)
+		return;
+	use->is_resting = true;
+	r->resting[r->nr_resting++] = number;
+}
+
+/* Frees the rules that still have no reference. Call it after a grace period. */
+static void rules_wake(struct rules *r)
+{
+	for (size_t i = 0; i < r->nr_resting; i++) {
+		uint16_t number = r->resting[i];
+		struct rule_use *use = &r->uses[number];
+
+		use->is_resting = false;
+		if (use->nr_refs)
+			continue;
+		hashmap_remove(&r->index, rule_hash(&r->items[number]), number);
+		quota_give(&r->quota, use->uid, 1);
+		r->free[r->nr_free++] = number;
+	}
+	r->nr_resting = 0;
 }
 
 /* @fd  the kernel's array; borrowed. Return: 0 or -errno. */
@@ -193,10 +260,24 @@ static int rules_init(struct rules *r, int fd)
 	r->items = kmap_map(fd, RULES_BYTES);
 	if (!r->items)
 		return -errno;
-	if (rules_add(r, 0, &none) != RULE_NONE ||
-	    rules_add(r, 0, &unsupported) != RULE_UNSUPPORTED || r->nr != 2)
+	r->uses = calloc(LB_UNWIND_MAX_RULES, sizeof(*r->uses));
+	r->free = calloc(LB_UNWIND_MAX_RULES, sizeof(*r->free));
+	r->resting = calloc(LB_UNWIND_MAX_RULES, sizeof(*r->resting));
+	/* These two keep a reference for ever. */
+	if (!r->uses || !r->free || !r->resting || rules_get(r, 0, &none) != RULE_NONE ||
+	    rules_get(r, 0, &unsupported) != RULE_UNSUPPORTED || r->top != 2)
 		return -ENOMEM;
 	return 0;
+}
+
+static void rules_deinit(struct rules *r)
+{
+	kmap_unmap(r->items, RULES_BYTES);
+	free(r->uses);
+	free(r->free);
+	free(r->resting);
+	hashmap_deinit(&r->index);
+	quota_deinit(&r->quota);
 }
 
 /* ---- rows ---- */
@@ -613,9 +694,7 @@ void unwind_tables_free(struct unwind_tables *t)
 		return;
 	slabs_deinit(&t->slabs);
 	pages_deinit(&t->pages);
-	kmap_unmap(t->rules.items, RULES_BYTES);
-	hashmap_deinit(&t->rules.index);
-	quota_deinit(&t->rules.quota);
+	rules_deinit(&t->rules);
 	quota_deinit(&t->interp_quota);
 	runs_deinit(&t->runs);
 	free(t);
@@ -649,14 +728,17 @@ uint32_t unwind_object_add(struct unwind_tables *t, uint64_t nr_pages)
 static uint32_t clear_page(struct unwind_tables *t, uint32_t page)
 {
 	struct lb_unwind_page old = t->pages.pages[page];
-	uint32_t nr_rows = old.last_row + 1u;
+	uint32_t nr_rows = old.last_row + 1u, at = old.first_row % LB_SLAB_ROWS;
+	struct row_slab *slab;
 
 	set_page(&t->pages, page, (struct lb_unwind_page){.state = LB_PAGE_ABSENT});
 	if (old.state != LB_PAGE_ROWS)
 		return 0;
+	slab = &t->slabs.items[old.first_row / LB_SLAB_ROWS];
+	for (uint32_t i = 0; i < nr_rows; i++)
+		rules_put(&t->rules, slab->rows[at + i].rule);
 	t->pages.nr_rows -= nr_rows;
-	spans_rest(&t->slabs.items[old.first_row / LB_SLAB_ROWS].pieces,
-		   old.first_row % LB_SLAB_ROWS / PIECE_ROWS, nr_pieces(nr_rows));
+	spans_rest(&slab->pieces, at / PIECE_ROWS, nr_pieces(nr_rows));
 	return nr_rows;
 }
 
@@ -703,13 +785,16 @@ static void evict(struct unwind_tables *t, uint64_t nr_rows)
 		++*t->maps.pages_generation;
 }
 
-/* Maps the reply's rule numbers to ours. Return: heap; NULL: out of memory. */
+/*
+ * Maps the reply's rule numbers to ours, with a reference to each.
+ * Return: heap; NULL: out of memory.
+ */
 static uint16_t *translate_rules(struct unwind_tables *t, const struct row_pages *pages)
 {
 	uint16_t *numbers = calloc(pages->nr_rules + 1, sizeof(*numbers));
 
 	for (size_t i = 0; numbers && i < pages->nr_rules; i++)
-		numbers[i] = rules_add(&t->rules, t->uid, &pages->rules[i]);
+		numbers[i] = rules_get(&t->rules, t->uid, &pages->rules[i]);
 	return numbers;
 }
 
@@ -726,6 +811,8 @@ static int fill_page(struct unwind_tables *t, uint32_t page, const struct row_pa
 		t->nr_refused_pages++;
 		return -ENOSPC;
 	}
+	for (uint32_t i = 0; i < p->nr_rows; i++)
+		t->rules.uses[rows[i].rule].nr_refs++;
 	t->pages.nr_rows += p->nr_rows;
 	set_page(&t->pages, page,
 		 (struct lb_unwind_page){.first_row = first,
@@ -756,16 +843,15 @@ void unwind_tables_serve(struct unwind_tables *t, uint32_t uid)
 	t->uid = uid;
 }
 
-int unwind_object_fill(struct unwind_tables *t, uint32_t object,
-		       const struct row_pages *pages, const uint64_t *asked,
-		       size_t nr_asked)
+/* Fills the pages of @object that have rows. @ret_wanting  rows without room */
+static int fill_pages(struct unwind_tables *t, uint32_t object,
+		      const struct row_pages *pages, uint64_t *ret_wanting)
 {
 	uint32_t nr = t->pages.run_pages[object];
-	_cleanup_free_ uint16_t *rules = translate_rules(t, pages);
 	_cleanup_free_ struct lb_unwind_row *rows = malloc(SLAB_BYTES);
-	uint64_t nr_wanting = 0;
+	_cleanup_free_ uint16_t *rules = rows ? translate_rules(t, pages) : NULL;
 
-	if (!rules || !rows)
+	if (!rules)
 		return -ENOSPC;
 	for (size_t i = 0; i < pages->nr_pages; i++) {
 		const struct row_page *p = &pages->pages[i];
@@ -773,8 +859,22 @@ int unwind_object_fill(struct unwind_tables *t, uint32_t object,
 		if (p->page < nr &&
 		    page_is_absent(&t->pages, object + (uint32_t)p->page) &&
 		    fill_page(t, object + (uint32_t)p->page, p, rules, rows))
-			nr_wanting += p->nr_rows;
+			*ret_wanting += p->nr_rows;
 	}
+	for (size_t i = 0; i < pages->nr_rules; i++)
+		rules_put(&t->rules, rules[i]);
+	return 0;
+}
+
+int unwind_object_fill(struct unwind_tables *t, uint32_t object,
+		       const struct row_pages *pages, const uint64_t *asked,
+		       size_t nr_asked)
+{
+	uint32_t nr = t->pages.run_pages[object];
+	uint64_t nr_wanting = 0;
+
+	if (fill_pages(t, object, pages, &nr_wanting))
+		return -ENOSPC;
 	for (uint32_t i = 0; pages->whole && i < nr; i++)
 		if (page_is_absent(&t->pages, object + i) && !find_page(pages, i))
 			set_empty(&t->pages, object + i);
@@ -908,6 +1008,7 @@ void unwind_tables_grace(struct unwind_tables *t)
 		spans_wake(&t->slabs.items[i].pieces);
 	spans_wake(&t->pages.spans);
 	spans_wake(&t->runs.spans);
+	rules_wake(&t->rules);
 	keep_reserve(t);
 }
 
@@ -916,7 +1017,7 @@ void unwind_tables_totals(const struct unwind_tables *t, struct unwind_totals *r
 	ret->nr_objects = t->pages.nr_runs;
 	ret->nr_pages = t->pages.nr_pages;
 	ret->nr_rows = t->pages.nr_rows;
-	ret->nr_rules = t->rules.nr;
+	ret->nr_rules = nr_rules(&t->rules);
 	ret->nr_processes = t->nr_processes;
 	ret->nr_segments = t->runs.nr_segments;
 	ret->nr_pages_evicted = t->nr_evicted;

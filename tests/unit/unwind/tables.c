@@ -690,32 +690,89 @@ static void pythons_are_kept_once(void **state)
 	assert_int_equal(unwind_interp_add(t, &python), 0);
 }
 
-/* Fills an object with @nr rules that nobody has used, the first of them @from. */
-static void use_new_rules(struct unwind_tables *t, int32_t from, size_t nr)
+/*
+ * Fills an object with a row for each of @nr rules, the first of them @from. Return: the
+ * object.
+ */
+static uint32_t use_rules(struct unwind_tables *t, int32_t from, size_t nr)
 {
 	struct lb_unwind_rule *rules = calloc(nr, sizeof(*rules));
-	struct lb_unwind_row row = {0, 0};
-	struct row_page page = {0, &row, 1};
+	struct lb_unwind_row *rows = calloc(nr, sizeof(*rows));
+	struct row_page page = {0, rows, (uint32_t)nr};
 	struct row_pages pages = {.rules = rules,
 				  .nr_rules = nr,
 				  .pages = &page,
 				  .nr_pages = 1,
-				  .rows = &row,
-				  .nr_rows = 1};
+				  .rows = rows,
+				  .nr_rows = nr};
+	uint32_t object = unwind_object_add(t, 1);
 
-	for (size_t i = 0; i < nr; i++)
+	for (size_t i = 0; i < nr; i++) {
 		rules[i] = (struct lb_unwind_rule){.cfa = LB_CFA_SP,
 						   .cfa_off = from + (int32_t)i};
-	unwind_object_fill(t, unwind_object_add(t, 1), &pages, NULL, 0);
+		rows[i] = (struct lb_unwind_row){(uint16_t)i, (uint16_t)i};
+	}
+	assert_int_equal(unwind_object_fill(t, object, &pages, NULL, 0), 0);
 	free(rules);
+	free(rows);
+	return object;
 }
 
-static uint64_t nr_refused(const struct unwind_tables *t)
+static struct unwind_totals totals_of(const struct unwind_tables *t)
 {
 	struct unwind_totals totals;
 
 	unwind_tables_totals(t, &totals);
-	return totals.nr_rules_refused;
+	return totals;
+}
+
+/* Rules are given back with the last row that has them, after a rest. */
+static void rules_of_removed_code_are_given_back(void **state)
+{
+	struct unwind_tables *t = *state;
+	const size_t all = LB_UNWIND_MAX_RULES - 2;
+	uint32_t first = use_rules(t, 1000, all), same = use_rules(t, 1000, 10), other;
+
+	unwind_object_remove(t, first);
+	assert_int_equal(totals_of(t).nr_rules, LB_UNWIND_MAX_RULES);
+	/* A program that runs still reads the old rules: they are not replaced yet. */
+	other = use_rules(t, 100000, 1);
+	assert_rule(other, 0, LB_CFA_UNSUPPORTED, 0);
+	assert_int_equal(totals_of(t).nr_rules_refused, 1);
+	unwind_object_remove(t, other);
+	unwind_tables_grace(t);
+	assert_int_equal(totals_of(t).nr_rules, 2 + 10);
+	other = use_rules(t, 100000, all - 10);
+	assert_rule(other, 1, LB_CFA_SP, 100001);
+	assert_rule(same, 9, LB_CFA_SP, 1009);
+	assert_int_equal(totals_of(t).nr_rules_refused, 1);
+	/* Used again before the rest has ended: kept. */
+	unwind_object_remove(t, same);
+	same = use_rules(t, 1000, 10);
+	unwind_tables_grace(t);
+	assert_rule(same, 9, LB_CFA_SP, 1009);
+	assert_int_equal(totals_of(t).nr_rules, LB_UNWIND_MAX_RULES);
+}
+
+/* Evicted pages give their rules back, too: fill, evict, fill again. */
+static void rules_of_evicted_pages_are_given_back(void **state)
+{
+	struct unwind_tables *t = *state;
+	uint32_t object = unwind_object_add(t, 4), old = use_rules(t, 1000, 16000);
+
+	kernel.pages[old].used = 0;
+	for (uint64_t page = 0; page < 4; page++)
+		fill(t, object, page, 65536);
+	assert_state(old, 0, LB_PAGE_ABSENT);
+	unwind_tables_grace(t);
+	assert_int_equal(totals_of(t).nr_rules, 3);
+	assert_rule(use_rules(t, 100000, 16000), 15999, LB_CFA_SP, 115999);
+	assert_int_equal(totals_of(t).nr_rules_refused, 0);
+}
+
+static uint64_t nr_refused(const struct unwind_tables *t)
+{
+	return totals_of(t).nr_rules_refused;
 }
 
 /* Rules and layouts: a user has a quarter of the places, and root the rest. */
@@ -727,15 +784,15 @@ static void a_user_leaves_places_to_others(void **state)
 
 	unwind_tables_share(t);
 	unwind_tables_serve(t, 1000);
-	use_new_rules(t, 0, quarter + 100);
+	use_rules(t, 0, quarter + 100);
 	assert_int_equal(nr_refused(t), 100);
 	unwind_tables_serve(t, 1001);
-	use_new_rules(t, 100000, 500);
+	use_rules(t, 100000, 500);
 	/* Those of another user are shared. */
-	use_new_rules(t, 0, quarter);
+	use_rules(t, 0, quarter);
 	assert_int_equal(nr_refused(t), 100);
 	unwind_tables_serve(t, 0);
-	use_new_rules(t, 200000, 2 * quarter);
+	use_rules(t, 200000, 2 * quarter);
 	assert_int_equal(nr_refused(t), 100);
 
 	unwind_tables_serve(t, 1000);
@@ -880,6 +937,10 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(segments_have_a_maximum, setup, teardown),
 		cmocka_unit_test_setup_teardown(pythons_are_kept_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(rules_of_removed_code_are_given_back,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(rules_of_evicted_pages_are_given_back,
+						setup_one_slab, teardown),
 		cmocka_unit_test_setup_teardown(a_user_leaves_places_to_others, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(churn, setup_two_slabs, teardown),
