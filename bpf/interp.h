@@ -33,13 +33,18 @@ static __always_inline void lb_interp_begin(struct lb_walk *w,
 					    struct task_struct *task)
 {
 	struct lb_interp_walk *interp = &w->interp;
+	__u32 index = LB_INTERP_INDEX(process->interp);
+	struct lb_interp *layout;
 
 	interp->anchor = interp->frame = interp->cframe = 0;
 	interp->nr_staged = 0;
 	interp->is_cut = interp->is_left = false;
 	if (!process->interp)
 		return;
-	interp->number = process->interp;
+	layout = bpf_map_lookup_elem(&interps, &index);
+	if (!layout || layout->use != LB_INTERP_USE(process->interp))
+		return; /* a fork's copy of an entry that is gone */
+	interp->index = index;
 	interp->nr_followed = 0;
 	interp->is_started = false;
 	interp->bias = process->interp_bias;
@@ -242,7 +247,7 @@ static __always_inline bool lb_interp_next(struct lb_walk *w)
 static __always_inline bool lb_interp_stage(struct lb_walk *w)
 {
 	struct lb_interp_walk *interp = &w->interp;
-	__u32 index = interp->number - 1;
+	__u32 index = interp->index;
 	struct lb_interp *layout = bpf_map_lookup_elem(&interps, &index);
 
 	if (!layout)

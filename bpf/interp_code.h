@@ -149,7 +149,7 @@ __noinline int lb_send_code(void)
 
 	if (!w || !code)
 		return 1;
-	index = w->interp.number - 1;
+	index = w->interp.index;
 	layout = bpf_map_lookup_elem(&interps, &index);
 	if (!layout)
 		return 1;

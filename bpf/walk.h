@@ -36,7 +36,7 @@ struct lb_interp_walk {
 	__u64 state_addr; /* where the thread keeps its thread state */
 	__u64 code_id; /* of the current code object */
 	__u64 code_addr;
-	__u32 number; /* index + 1 */
+	__u32 index; /* of its layout */
 	__u32 link; /* enum lb_interp_link */
 	__u32 nr_emitted;
 	__u32 nr_followed; /* frames followed so far */

@@ -119,7 +119,7 @@ struct lb_unwind_process {
 	__u64 generation; /* of the run; 0: no run yet */
 	__u32 stamp; /* index of the run's stamp */
 	__u32 nr_segments;
-	__u32 interp; /* index of its struct lb_interp + 1; 0: no known interpreter */
+	__u32 interp; /* LB_INTERP_NUMBER(); 0: no known interpreter */
 	/* thread state: *(thread pointer + interp_tls_off), or ts_is_in_table */
 	__s32 interp_tls_off;
 	__u64 interp_bias; /* added to lb_interp.eval_lo and eval_hi */
@@ -242,8 +242,22 @@ struct lb_interp {
 	__u16 text; /* enum lb_interp_text */
 	/* + interp_bias: the single state of all threads; 0: see interp_tls_off. */
 	__u64 state_off;
+	/*
+	 * How many layouts had this place before. If the number that a process has differs, its
+	 * layout was given back. Set by unwind/tables.c.
+	 */
+	__u32 use;
+	__u32 pad; /* 0 */
 };
-_Static_assert(sizeof(struct lb_interp) == 104, "no padding in map values");
+_Static_assert(sizeof(struct lb_interp) == 112, "no padding in map values");
+
+/* Number of the layout at an index: its index + 1, and above it its use. */
+#define LB_INTERP_INDEX_BITS         8
+#define LB_INTERP_INDEX(number)      (((number) & ((1U << LB_INTERP_INDEX_BITS) - 1)) - 1)
+#define LB_INTERP_USES               (1U << (32 - LB_INTERP_INDEX_BITS))
+#define LB_INTERP_USE(number)        ((number) >> LB_INTERP_INDEX_BITS)
+#define LB_INTERP_NUMBER(index, use) ((use) << LB_INTERP_INDEX_BITS | ((index) + 1))
+_Static_assert(LB_MAX_INTERPS < 1 << LB_INTERP_INDEX_BITS, "an index + 1 fits");
 
 #define LB_INTERP_TEXT_BYTES  256 /* copied of a name */
 #define LB_INTERP_TABLE_BYTES 4096 /* copied of a line table */

@@ -92,7 +92,6 @@ struct unwind_feeder {
 	struct unwind_files *files;
 	struct unwind_texts *texts;
 	struct segment_list segments; /* work space */
-	struct lb_interp layouts[LB_MAX_INTERPS]; /* by number - 1 */
 	uint64_t asks_since_ns; /* when the remaining queries were last computed */
 	uint64_t asks_left;
 
@@ -172,6 +171,7 @@ static void forget_image(struct unwind_feeder *w, struct watched_image *img)
 {
 	unwind_process_remove(w->tables, &img->key, &img->run);
 	unwind_texts_put(w->texts, &img->texts);
+	unwind_interp_put(w->tables, img->interp.number);
 	*img = (struct watched_image){0};
 }
 
@@ -243,8 +243,11 @@ void unwind_feeder_forked(struct unwind_feeder *w, const struct process *parent,
 		return;
 	/* A fork has its interpreter at the same address as its parent. */
 	img = image_of(w, child);
-	if (img)
-		img->interp = interp;
+	if (!img)
+		return;
+	unwind_interp_ref(w->tables, interp.number);
+	unwind_interp_put(w->tables, img->interp.number);
+	img->interp = interp;
 }
 
 void unwind_feeder_expect(struct unwind_feeder *w)
@@ -569,9 +572,7 @@ static void found(struct unwind_feeder *w, struct image_interp *interp,
 		  struct runtime_place *place)
 {
 	place->layout.kind = (uint16_t)interp->runtime;
-	interp->number = unwind_interp_add(w->tables, &place->layout);
-	if (interp->number)
-		w->layouts[interp->number - 1] = place->layout;
+	interp->number = unwind_interp_get(w->tables, &place->layout);
 	interp->tls_off = place->tls_off;
 	interp->state = interp->number ? IMAGE_INTERP_FOUND : IMAGE_INTERP_REFUSED;
 	w->totals.nr_interps_found += interp->number != 0;
@@ -628,9 +629,10 @@ static void read_codes(struct unwind_feeder *w, struct process *p,
 	if (!runtime->read_cut)
 		interp_codes_give_up_all(&p->interp_codes);
 	else
-		interp->is_banned = runtime->read_cut(w->reader, w->processes, p,
-						      &w->layouts[interp->number - 1]) ==
-				    WORKER_DEADLINE;
+		interp->is_banned =
+			runtime->read_cut(w->reader, w->processes, p,
+					  unwind_interp_at(w->tables, interp->number)) ==
+			WORKER_DEADLINE;
 }
 
 void unwind_feeder_prepare(struct unwind_feeder *w, const struct process *p,

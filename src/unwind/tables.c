@@ -632,6 +632,80 @@ static void put_run(struct segment_runs *r, uint32_t number)
 	free_entry(r, number);
 }
 
+/* ---- layouts of interpreters ---- */
+
+/*
+ * A fork copies the number of its parent's layout. So a layout that is given back first
+ * gets another number; its place is free when no walk that has read the old one still runs.
+ */
+struct interps {
+	struct interp_place {
+		struct lb_interp layout;
+		uint32_t nr_refs;
+		uint32_t uid; /* user for whom it was added */
+		enum {
+			INTERP_FREE,
+			INTERP_HELD,
+			INTERP_RESTS
+		} state;
+	} at[LB_MAX_INTERPS];
+	struct quota quota;
+};
+
+/* Return: its index; LB_MAX_INTERPS: there is none. */
+static uint32_t interp_find(const struct interps *all, const struct lb_interp *layout)
+{
+	struct lb_interp wanted = *layout;
+	uint32_t i = 0;
+
+	for (; i < LB_MAX_INTERPS; i++) {
+		wanted.use = all->at[i].layout.use;
+		if (all->at[i].state == INTERP_HELD &&
+		    !memcmp(&all->at[i].layout, &wanted, sizeof(wanted)))
+			break;
+	}
+	return i;
+}
+
+/* Return: its index; LB_MAX_INTERPS: no room. */
+static uint32_t interp_add(struct interps *all, int fd, uint32_t uid,
+			   const struct lb_interp *layout)
+{
+	struct lb_interp new = *layout;
+	uint32_t i = 0;
+
+	while (i < LB_MAX_INTERPS && all->at[i].state != INTERP_FREE)
+		i++;
+	if (i == LB_MAX_INTERPS || !quota_take(&all->quota, uid, 1))
+		return LB_MAX_INTERPS;
+	new.use = all->at[i].layout.use;
+	if (kmap_update(fd, &i, &new)) {
+		quota_give(&all->quota, uid, 1);
+		return LB_MAX_INTERPS;
+	}
+	all->at[i] =
+		(struct interp_place){.layout = new, .uid = uid, .state = INTERP_HELD};
+	return i;
+}
+
+static void interp_end(struct interps *all, int fd, uint32_t i)
+{
+	struct interp_place *place = &all->at[i];
+
+	place->layout.use = (place->layout.use + 1) % LB_INTERP_USES;
+	kmap_update(fd, &i, &place->layout);
+	quota_give(&all->quota, place->uid, 1);
+	place->state = INTERP_RESTS;
+}
+
+/* Call it after a grace period. */
+static void interps_wake(struct interps *all)
+{
+	for (uint32_t i = 0; i < LB_MAX_INTERPS; i++)
+		if (all->at[i].state == INTERP_RESTS)
+			all->at[i].state = INTERP_FREE;
+}
+
 /* ---- the tables ---- */
 
 #define DEFAULT_ROW_BYTES (64ull << 20)
@@ -647,11 +721,9 @@ struct unwind_tables {
 	struct page_runs pages;
 	struct rules rules;
 	uint32_t uid; /* user of the target that is served */
-	struct quota interp_quota; /* of layouts */
+	struct interps interps;
 	struct segment_runs runs;
 	bool is_object_removed; /* since the last grace period */
-	struct lb_interp interps[LB_MAX_INTERPS];
-	uint32_t nr_interps;
 	uint64_t nr_processes; /* held */
 	uint64_t nr_evicted, nr_refused_pages, nr_refused_processes;
 };
@@ -695,7 +767,7 @@ void unwind_tables_free(struct unwind_tables *t)
 	slabs_deinit(&t->slabs);
 	pages_deinit(&t->pages);
 	rules_deinit(&t->rules);
-	quota_deinit(&t->interp_quota);
+	quota_deinit(&t->interps.quota);
 	runs_deinit(&t->runs);
 	free(t);
 }
@@ -833,7 +905,7 @@ static const struct row_page *find_page(const struct row_pages *pages, uint64_t 
 void unwind_tables_share(struct unwind_tables *t)
 {
 	t->rules.quota.max = LB_UNWIND_MAX_RULES;
-	t->interp_quota.max = LB_MAX_INTERPS;
+	t->interps.quota.max = LB_MAX_INTERPS;
 	/* A quarter holds the largest run of one image, and its stamp. */
 	t->runs.quota.max = LB_UNWIND_MAX_SEGMENTS + 4;
 }
@@ -937,22 +1009,36 @@ void unwind_process_remove(struct unwind_tables *t, const struct lb_image *image
 	t->nr_processes--;
 }
 
-uint32_t unwind_interp_add(struct unwind_tables *t, const struct lb_interp *interp)
+uint32_t unwind_interp_get(struct unwind_tables *t, const struct lb_interp *interp)
 {
-	uint32_t i = 0;
+	uint32_t i = interp_find(&t->interps, interp);
 
-	while (i < t->nr_interps && memcmp(&t->interps[i], interp, sizeof(*interp)) != 0)
-		i++;
 	if (i == LB_MAX_INTERPS)
-		return 0;
-	if (i == t->nr_interps) {
-		if (!quota_take(&t->interp_quota, t->uid, 1))
-			return 0;
-		if (kmap_update(t->maps.interps_fd, &i, interp))
-			return 0;
-		t->interps[t->nr_interps++] = *interp;
-	}
-	return i + 1;
+		i = interp_add(&t->interps, t->maps.interps_fd, t->uid, interp);
+	return i == LB_MAX_INTERPS
+		       ? 0
+		       : unwind_interp_ref(
+				 t, LB_INTERP_NUMBER(i, t->interps.at[i].layout.use));
+}
+
+uint32_t unwind_interp_ref(struct unwind_tables *t, uint32_t number)
+{
+	if (number)
+		t->interps.at[LB_INTERP_INDEX(number)].nr_refs++;
+	return number;
+}
+
+void unwind_interp_put(struct unwind_tables *t, uint32_t number)
+{
+	uint32_t i = LB_INTERP_INDEX(number);
+
+	if (number && !--t->interps.at[i].nr_refs)
+		interp_end(&t->interps, t->maps.interps_fd, i);
+}
+
+const struct lb_interp *unwind_interp_at(const struct unwind_tables *t, uint32_t number)
+{
+	return &t->interps.at[LB_INTERP_INDEX(number)].layout;
 }
 
 /* ---- files ---- */
@@ -1009,6 +1095,7 @@ void unwind_tables_grace(struct unwind_tables *t)
 	spans_wake(&t->pages.spans);
 	spans_wake(&t->runs.spans);
 	rules_wake(&t->rules);
+	interps_wake(&t->interps);
 	keep_reserve(t);
 }
 

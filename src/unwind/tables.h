@@ -81,8 +81,17 @@ int unwind_process_set(struct unwind_tables *t, const struct lb_image *image,
 /** Removes the entry of an image that has exited or changed, if it has one. */
 void unwind_process_remove(struct unwind_tables *t, const struct lb_image *image,
 			   uint32_t *run);
-/** Adds a layout to the kernel's table. Return: its number + 1; 0: no room, or quota. */
-uint32_t unwind_interp_add(struct unwind_tables *t, const struct lb_interp *interp);
+/**
+ * Takes a reference to a layout in the kernel's table, where it is added if needed.
+ * Return: its number (LB_INTERP_NUMBER()); 0: no room, or quota.
+ */
+uint32_t unwind_interp_get(struct unwind_tables *t, const struct lb_interp *interp);
+/** Takes another reference. @number  0: none. Return: @number */
+uint32_t unwind_interp_ref(struct unwind_tables *t, uint32_t number);
+/** Drops one. No process may have the number any more, but copies by a fork may. */
+void unwind_interp_put(struct unwind_tables *t, uint32_t number);
+/** @number  of a layout with a reference */
+const struct lb_interp *unwind_interp_at(const struct unwind_tables *t, uint32_t number);
 
 /* ---- files ---- */
 

@@ -1273,6 +1273,22 @@ static void python_frames_have_their_places(void **state)
 	}
 }
 
+/* A fork's copy of an entry has the number of a layout that another one has replaced. */
+static void a_layout_that_was_given_back_is_not_used(void **state)
+{
+	const __u64 ips[] = {IP(leaf_pushed), IP(middle_return), IP(outer_return),
+			     IP(top_return)};
+	struct lb_interp layout = py_layout;
+	struct fixture *f = *state;
+
+	layout.link = LB_LINK_SHIM;
+	layout.use = 1;
+	start_python(f, make_shims, &layout);
+	look(f);
+	assert_int_equal(f->nr_codes, 0);
+	expect(f, LB_STACK_COMPLETE, ips, ARRAY_SIZE(ips));
+}
+
 static void a_frame_outlives_its_cframe(void **state)
 {
 	const __u64 ips[] = {IP(leaf_pushed), PY(0ULL, 10ULL),  IP(middle_return),
@@ -1527,6 +1543,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(names_that_lie_are_bounded, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(a_layout_that_was_given_back_is_not_used,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_frame_outlives_its_cframe, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(python_frames_follow_a_walk_that_ends,

@@ -676,18 +676,52 @@ static void pythons_are_kept_once(void **state)
 	struct unwind_tables *t = *state;
 	struct lb_interp python = {.version = 0x030b};
 
-	assert_int_equal(unwind_interp_add(t, &python), 1);
+	assert_int_equal(unwind_interp_get(t, &python), 1);
 	python.version = 0x030c;
-	assert_int_equal(unwind_interp_add(t, &python), 2);
+	assert_int_equal(unwind_interp_get(t, &python), 2);
 	assert_int_equal(kernel.interps[1].version, 0x030c);
 	python.version = 0x030b;
-	assert_int_equal(unwind_interp_add(t, &python), 1);
+	assert_int_equal(unwind_interp_get(t, &python), 1);
 	for (uint32_t i = 2; i < LB_MAX_INTERPS; i++) {
 		python.version = 0x1000 + i;
-		assert_int_equal(unwind_interp_add(t, &python), i + 1);
+		assert_int_equal(unwind_interp_get(t, &python), i + 1);
 	}
 	python.version = 0x2000;
-	assert_int_equal(unwind_interp_add(t, &python), 0);
+	assert_int_equal(unwind_interp_get(t, &python), 0);
+}
+
+/* Does the kernel side use the layout of a process that has @number? */
+static bool is_used_by_the_kernel(uint32_t number)
+{
+	return kernel.interps[LB_INTERP_INDEX(number)].use == LB_INTERP_USE(number);
+}
+
+/* Layouts are given back with their last reference; a fork's copy does not get another. */
+static void layouts_are_given_back(void **state)
+{
+	struct unwind_tables *t = *state;
+	struct lb_interp python = {.version = 0}, other = {.version = 0x2000};
+	uint32_t first = unwind_interp_get(t, &python), again;
+
+	for (uint32_t i = 1; i < LB_MAX_INTERPS; i++) {
+		python.version = i;
+		assert_int_not_equal(unwind_interp_get(t, &python), 0);
+	}
+	assert_int_equal(unwind_interp_ref(t, first), first);
+	unwind_interp_put(t, first);
+	assert_true(is_used_by_the_kernel(first));
+	unwind_interp_put(t, first);
+	assert_false(is_used_by_the_kernel(first));
+	/* A walk that began before may still read it. */
+	assert_int_equal(unwind_interp_get(t, &other), 0);
+	unwind_tables_grace(t);
+	again = unwind_interp_get(t, &other);
+	assert_int_equal(LB_INTERP_INDEX(again), LB_INTERP_INDEX(first));
+	assert_int_equal(unwind_interp_at(t, again)->version, 0x2000);
+	assert_true(is_used_by_the_kernel(again));
+	assert_false(is_used_by_the_kernel(first));
+	python.version = 0x2001;
+	assert_int_equal(unwind_interp_get(t, &python), 0);
 }
 
 /*
@@ -798,12 +832,12 @@ static void a_user_leaves_places_to_others(void **state)
 	unwind_tables_serve(t, 1000);
 	for (uint32_t i = 0; i < LB_MAX_INTERPS / 4; i++) {
 		python.version = i;
-		assert_int_equal(unwind_interp_add(t, &python), i + 1);
+		assert_int_equal(unwind_interp_get(t, &python), i + 1);
 	}
 	python.version = 1000;
-	assert_int_equal(unwind_interp_add(t, &python), 0);
+	assert_int_equal(unwind_interp_get(t, &python), 0);
 	unwind_tables_serve(t, 1001);
-	assert_int_equal(unwind_interp_add(t, &python), LB_MAX_INTERPS / 4 + 1);
+	assert_int_equal(unwind_interp_get(t, &python), LB_MAX_INTERPS / 4 + 1);
 }
 
 /* Objects of random sizes come and go: no row belongs to two pages. */
@@ -937,6 +971,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(segments_have_a_maximum, setup, teardown),
 		cmocka_unit_test_setup_teardown(pythons_are_kept_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(layouts_are_given_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(rules_of_removed_code_are_given_back,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(rules_of_evicted_pages_are_given_back,
