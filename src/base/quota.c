@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/quota.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 #include "base/hash.h"
@@ -11,50 +10,127 @@
 
 void quota_deinit(struct quota *q)
 {
-	free(q->users);
+	free(q->accounts);
 	hashmap_deinit(&q->index);
 }
 
-static bool user_eq(uint32_t item, const void *key, const void *ctx)
+static uint64_t hash_of(struct tenant who)
+{
+	return hash_u64(hash_u64(0, who.container), who.uid);
+}
+
+static bool account_eq(uint32_t item, const void *key, const void *ctx)
 {
 	const struct quota *q = ctx;
 
-	return q->users[item].uid == *(const uint32_t *)key;
+	return tenant_is_same(q->accounts[item].tenant, *(const struct tenant *)key);
 }
 
-static struct quota_user *find(struct quota *q, uint32_t uid)
+static struct quota_account *find(const struct quota *q, struct tenant who)
 {
-	uint32_t item = hashmap_find(&q->index, hash_u64(0, uid), user_eq, &uid, q);
+	uint32_t item = hashmap_find(&q->index, hash_of(who), account_eq, &who, q);
 
-	return item == HASHMAP_NONE ? NULL : &q->users[item];
+	return item == HASHMAP_NONE ? NULL : &q->accounts[item];
 }
 
-/* A user stays in the list; there are far fewer users than places. */
-static struct quota_user *add(struct quota *q, uint32_t uid)
+/* NULL: out of memory. */
+static struct quota_account *find_or_add(struct quota *q, struct tenant who)
 {
-	if (vec_grow(&q->users, &q->cap_users, q->nr_users + 1, sizeof(*q->users), 0) ||
-	    hashmap_add(&q->index, hash_u64(0, uid), (uint32_t)q->nr_users))
+	struct quota_account *known = find(q, who);
+
+	if (known)
+		return known;
+	if (vec_grow(&q->accounts, &q->cap_accounts, q->nr_accounts + 1,
+		     sizeof(*q->accounts), 0) ||
+	    hashmap_add(&q->index, hash_of(who), (uint32_t)q->nr_accounts))
 		return NULL;
-	q->users[q->nr_users] = (struct quota_user){.uid = uid};
-	return &q->users[q->nr_users++];
+	q->accounts[q->nr_accounts] = (struct quota_account){.tenant = who};
+	return &q->accounts[q->nr_accounts++];
 }
 
-bool quota_take(struct quota *q, uint32_t uid, uint64_t nr)
+/* Containers come and go, so an account without a figure is dropped. */
+static void drop_if_empty(struct quota *q, struct quota_account *a)
 {
-	struct quota_user *user = find(q, uid);
+	struct quota_account *last = &q->accounts[q->nr_accounts - 1];
+	uint32_t item = (uint32_t)(a - q->accounts);
 
-	if (!user)
-		user = add(q, uid);
-	if (!user || (uid && q->max && user->nr + nr > q->max / PARTS))
+	if (a->nr || a->nr_refused)
+		return;
+	hashmap_remove(&q->index, hash_of(a->tenant), item);
+	q->nr_accounts--;
+	if (a == last)
+		return;
+	/* Removing first makes room: the re-add cannot fail. */
+	hashmap_remove(&q->index, hash_of(last->tenant), (uint32_t)q->nr_accounts);
+	*a = *last;
+	hashmap_add(&q->index, hash_of(a->tenant), item);
+}
+
+static bool pays(const struct quota *q, struct tenant who)
+{
+	return q->max && (who.container || who.uid);
+}
+
+bool quota_take(struct quota *q, struct tenant who, uint64_t nr)
+{
+	struct quota_account *a;
+
+	if (!pays(q, who))
+		return true;
+	a = find_or_add(q, who);
+	if (!a)
 		return false;
-	user->nr += nr;
+	if (a->nr + nr > q->max / PARTS) {
+		a->nr_refused += nr;
+		return false;
+	}
+	a->nr += nr;
 	return true;
 }
 
-void quota_give(struct quota *q, uint32_t uid, uint64_t nr)
+void quota_add(struct quota *q, struct tenant who, uint64_t nr)
 {
-	struct quota_user *user = find(q, uid);
+	struct quota_account *a = pays(q, who) ? find_or_add(q, who) : NULL;
 
-	assert(user && user->nr >= nr);
-	user->nr -= nr;
+	if (a)
+		a->nr += nr;
+}
+
+void quota_give(struct quota *q, struct tenant who, uint64_t nr)
+{
+	struct quota_account *a = pays(q, who) ? find(q, who) : NULL;
+
+	if (!a)
+		return;
+	/* Less was counted if memory was short. */
+	a->nr -= nr < a->nr ? nr : a->nr;
+	drop_if_empty(q, a);
+}
+
+bool quota_is_over(const struct quota *q, struct tenant who)
+{
+	const struct quota_account *a = pays(q, who) ? find(q, who) : NULL;
+
+	return a && a->nr > q->max / PARTS;
+}
+
+bool quota_is_any_over(const struct quota *q)
+{
+	for (size_t i = 0; i < q->nr_accounts; i++)
+		if (q->accounts[i].nr > q->max / PARTS)
+			return true;
+	return false;
+}
+
+void quota_each_refused(struct quota *q, quota_refused_fn fn, void *ctx)
+{
+	for (size_t i = q->nr_accounts; i--;) {
+		struct quota_account *a = &q->accounts[i];
+
+		if (!a->nr_refused)
+			continue;
+		fn(ctx, q, a->tenant, a->nr_refused);
+		a->nr_refused = 0;
+		drop_if_empty(q, a);
+	}
 }

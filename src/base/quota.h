@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Places of a table that users share, counted by user, so that none takes those of others:
- * nobody but root (uid 0) may have more than a quarter of them. Targets whose user is not
- * known count as one user. Without a maximum nothing is refused: where the caller chose the
- * targets, they have no neighbours.
+ * Places of a table that tenants share, counted by tenant, so that none takes those of
+ * others: nobody but root may have more than a quarter of them. Without a maximum nothing
+ * is counted or refused: where the caller chose the targets, they have no neighbours.
  */
 #ifndef LB_BASE_QUOTA_H
 #define LB_BASE_QUOTA_H
@@ -14,26 +13,59 @@
 
 #include "base/hashmap.h"
 
+/*
+ * Who pays for places: a container that root made, whatever users it has, or else a user.
+ * Zeroed: root outside of containers, who pays for nothing.
+ */
+struct tenant {
+	uint64_t container; /* hash of its id (base/hash.h); 0: it is a user */
+	uint32_t uid; /* TENANT_UNKNOWN_UID: all who are not known count as one user */
+};
+
+#define TENANT_UNKNOWN_UID UINT32_MAX
+#define TENANT_UNKNOWN     ((struct tenant){.uid = TENANT_UNKNOWN_UID})
+
+static inline bool tenant_is_same(struct tenant a, struct tenant b)
+{
+	return a.container == b.container && a.uid == b.uid;
+}
+
 /* Zero-initialise. */
 struct quota {
-	uint64_t max; /* places of the table; 0: no limit */
-	struct quota_user {
-		uint32_t uid;
-		uint64_t nr;
-	} * users; /* heap */
-	size_t nr_users, cap_users;
+	const char *what; /* the places, as in "unwind rules"; literal */
+	uint64_t max; /* places of the table; 0: no limit. Set it before the first use. */
+	struct quota_account {
+		struct tenant tenant;
+		uint64_t nr; /* places it has */
+		uint64_t nr_refused; /* places, since quota_each_refused() */
+	} * accounts; /* heap; no order */
+	size_t nr_accounts, cap_accounts;
 	struct hashmap index;
 };
 
 void quota_deinit(struct quota *q);
 
 /**
- * Takes @nr places for @uid. Return: false, with nothing taken: they are more than its
- * part, or there is no memory to count them.
+ * Takes @nr places for @who. Return: false, counted, with nothing taken: they are more
+ * than its part, or there is no memory to count them.
  */
-bool quota_take(struct quota *q, uint32_t uid, uint64_t nr);
+bool quota_take(struct quota *q, struct tenant who, uint64_t nr);
 
-/** Gives back places that @uid took. */
-void quota_give(struct quota *q, uint32_t uid, uint64_t nr);
+/** Counts @nr places that @who has got without a question. */
+void quota_add(struct quota *q, struct tenant who, uint64_t nr);
+
+/** Gives back places that @who took. */
+void quota_give(struct quota *q, struct tenant who, uint64_t nr);
+
+/** Has @who more than its part? It may, of what was added without a question. */
+bool quota_is_over(const struct quota *q, struct tenant who);
+
+/** Is any tenant over its part? */
+bool quota_is_any_over(const struct quota *q);
+
+/** Calls @fn for each tenant that was refused places since the last call, how many. */
+typedef void (*quota_refused_fn)(void *ctx, const struct quota *q, struct tenant who,
+				 uint64_t nr_refused);
+void quota_each_refused(struct quota *q, quota_refused_fn fn, void *ctx);
 
 #endif

@@ -410,26 +410,44 @@ struct name_claim {
 	uint32_t uid;
 };
 
-/* "/user.slice/user-1000.slice/user@1000.service/..." */
-static bool claim_by_path(const char *path, size_t len, struct name_claim *ret)
+/* Skips the parents of the root of our cgroup namespace. */
+static struct text_part without_parents(const char *path, size_t len)
 {
-	struct text_part t = {path, len}, uid;
-	char slice[64];
+	struct text_part t = {path, len};
 
-	/* Parents of the root of our cgroup namespace. */
 	while (text_begins(t, "/.."))
 		t = text_skip(t, 3);
+	return t;
+}
+
+bool cgroup_user(const char *path, size_t len, uint32_t *ret)
+{
+	struct text_part t = without_parents(path, len), uid;
+	char slice[64];
+
 	if (!text_begins(t, "/user.slice/user-"))
 		return false;
 	uid = text_skip(t, strlen("/user.slice/user-"));
 	uid.len = text_span(uid, DIGITS);
 	if (!uid.len || uid.len > CLAIM_BYTES - 1)
 		return false;
-	ret->uid = (uint32_t)strtoul(uid.at, NULL, 10);
+	*ret = (uint32_t)strtoul(uid.at, NULL, 10);
+	snprintf(slice, sizeof(slice), "/user.slice/user-%u.slice/", *ret);
+	return *ret && text_begins(t, slice);
+}
+
+/* "/user.slice/user-1000.slice/user@1000.service/..." */
+static bool claim_by_path(const char *path, size_t len, struct name_claim *ret)
+{
+	struct text_part t = without_parents(path, len);
+	char slice[64];
+
+	if (!cgroup_user(path, len, &ret->uid))
+		return false;
 	snprintf(slice, sizeof(slice), "/user.slice/user-%u.slice/user@%u.service/",
 		 ret->uid, ret->uid);
 	ret->from = (size_t)(t.at - path) + strlen(slice);
-	return ret->uid && text_begins(t, slice);
+	return text_begins(t, slice);
 }
 
 /* Finds the first folder that does not belong to root, and its owner. */

@@ -57,6 +57,12 @@ struct cgroup_owner {
 bool cgroup_owner_at(int dir, const char *path, size_t len, struct cgroup_owner *ret);
 
 /**
+ * Returns whether the path is in the slice that systemd makes for a user who is logged in:
+ * "/user.slice/user-1000.slice/...".
+ */
+bool cgroup_user(const char *path, size_t len, uint32_t *ret);
+
+/**
  * Undoes systemd's escapes ("\x2d"), except those of control characters, which
  * legitimate names do not have. Return: false, with "" in @ret, when it is empty or
  * does not fit.

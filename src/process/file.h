@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "base/cleanup.h"
+#include "base/quota.h"
 #include "decode/runtimes.h"
 #include "opener/look.h"
 
@@ -43,6 +44,7 @@ struct target_file {
 	uint8_t build_id_len;
 	bool verify_build_id; /* opened by path: accept it only if the build id matches */
 	uid_t uid; /* of the first target that mapped it; (uid_t)-1: not known */
+	struct tenant tenant; /* same: pays for its places in all tables */
 	uint32_t id; /* 0, 1, 2 ...: index for other tables */
 	uint32_t use; /* files that had this id before: pairs (id, use) are unique */
 	struct file_facts *facts; /* heap; NULL: it was not inspected */
@@ -136,12 +138,13 @@ struct fd_budget {
 	size_t nr_open;
 	size_t max;
 	uint64_t nr_refused; /* not opened, or not kept, because of the limit */
+	struct quota quota; /* of max */
 };
 
-/* Call before opening. Return: false, counted, if the limit is reached. */
-static inline bool fd_budget_take(struct fd_budget *budget)
+/* Call before opening. Return: false, counted, if a limit is reached. */
+static inline bool fd_budget_take(struct fd_budget *budget, struct tenant who)
 {
-	if (budget->nr_open >= budget->max) {
+	if (budget->nr_open >= budget->max || !quota_take(&budget->quota, who, 1)) {
 		budget->nr_refused++;
 		return false;
 	}
@@ -150,8 +153,9 @@ static inline bool fd_budget_take(struct fd_budget *budget)
 }
 
 /* Call after closing a descriptor, or if opening it failed. */
-static inline void fd_budget_give(struct fd_budget *budget)
+static inline void fd_budget_give(struct fd_budget *budget, struct tenant who)
 {
+	quota_give(&budget->quota, who, 1);
 	budget->nr_open--;
 }
 

@@ -33,6 +33,7 @@ struct cached_file {
 	uint32_t major, minor; /* from the mapping */
 	uint64_t inode;
 	struct root *root; /* referenced */
+	struct tenant payer; /* of the entry; the file itself has its own */
 	bool is_free; /* given back: its id is in file_cache.free_ids */
 };
 
@@ -44,7 +45,7 @@ struct file_cache {
 	struct hashmap by_mapping, by_identity;
 	struct roots *roots;
 	struct fd_budget *budget;
-	struct quota quota; /* of the budget, by target_file.uid */
+	struct quota quota; /* of entries */
 };
 
 /* Entry 0 stands for all files that did not fit the limit. */
@@ -72,7 +73,7 @@ void file_cache_free(struct file_cache *c)
 
 		if (e->file.fd >= 0) {
 			close(e->file.fd);
-			fd_budget_give(c->budget);
+			fd_budget_give(c->budget, e->file.tenant);
 		}
 		roots_put(c->roots, e->root);
 		free(e->file.facts);
@@ -265,13 +266,20 @@ static struct cached_file *take_entry(struct file_cache *c)
 	return e;
 }
 
-static struct cached_file *append(struct file_cache *c, const struct mapping *m)
+static struct cached_file *append(struct file_cache *c, const struct mapping *m,
+				  struct tenant who)
 {
-	struct cached_file *e = take_entry(c);
+	struct cached_file *e;
 
-	if (!e)
+	if (!quota_take(&c->quota, who, 1))
 		return NULL;
+	e = take_entry(c);
+	if (!e) {
+		quota_give(&c->quota, who, 1);
+		return NULL;
+	}
 	*e = (struct cached_file){.major = m->major,
+				  .payer = who,
 				  .minor = m->minor,
 				  .inode = m->inode,
 				  .file = {.fd = -1,
@@ -293,7 +301,7 @@ struct file_cache *file_cache_new(struct roots *roots, struct fd_budget *budget)
 		return NULL;
 	c->roots = roots;
 	c->budget = budget;
-	return append(c, &nothing) ? take_ptr(c) : NULL;
+	return append(c, &nothing, (struct tenant){0}) ? take_ptr(c) : NULL;
 }
 
 /* Without build id and inode a mapping does not identify its file. */
@@ -305,9 +313,9 @@ static bool is_named(const struct mapping *m)
 /* Adds an entry; it replaces @known (may be NULL) in the index. NULL: no room. */
 static struct cached_file *add_entry(struct file_cache *c,
 				     const struct cached_file *known,
-				     const struct mapping *m)
+				     const struct mapping *m, struct tenant who)
 {
-	struct cached_file *e = append(c, m);
+	struct cached_file *e = append(c, m, who);
 
 	if (!e)
 		return NULL;
@@ -320,9 +328,9 @@ static struct cached_file *add_entry(struct file_cache *c,
 }
 
 static struct target_file *fail(struct file_cache *c, struct cached_file *known,
-				const struct mapping *m, int why)
+				const struct mapping *m, struct tenant who, int why)
 {
-	struct cached_file *e = known ? known : add_entry(c, NULL, m);
+	struct cached_file *e = known ? known : add_entry(c, NULL, m, who);
 
 	if (!e || e->file.fd >= 0)
 		return &c->items[OVER_LIMIT]->file;
@@ -332,25 +340,8 @@ static struct target_file *fail(struct file_cache *c, struct cached_file *known,
 
 void file_cache_share(struct file_cache *c)
 {
-	c->quota.max = c->budget->max;
-}
-
-static bool take_place(struct file_cache *c, uid_t uid)
-{
-	if (!quota_take(&c->quota, uid, 1)) {
-		c->budget->nr_refused++;
-		return false;
-	}
-	if (fd_budget_take(c->budget))
-		return true;
-	quota_give(&c->quota, uid, 1);
-	return false;
-}
-
-static void give_place(struct file_cache *c, uid_t uid)
-{
-	fd_budget_give(c->budget);
-	quota_give(&c->quota, uid, 1);
+	c->quota.what = "known files";
+	c->quota.max = c->budget->max * ENTRIES_PER_FD;
 }
 
 /*
@@ -363,18 +354,18 @@ static struct target_file *keep(struct file_cache *c, struct cached_file *known,
 	_cleanup_close_ int fd = -1;
 	struct cached_file *e = known;
 
-	if (!take_place(c, source->uid))
-		return fail(c, known, m, EMFILE);
+	if (!fd_budget_take(c->budget, source->tenant))
+		return fail(c, known, m, source->tenant, EMFILE);
 	fd = safe_reopen_any(f->fd, source->uid);
 	if (fd < 0) {
-		give_place(c, source->uid);
+		fd_budget_give(c->budget, source->tenant);
 		c->budget->nr_refused += fd == -EMFILE || fd == -ENFILE;
-		return fail(c, known, m, -fd);
+		return fail(c, known, m, source->tenant, -fd);
 	}
 	if (!e || e->file.fd >= 0)
-		e = add_entry(c, known, m);
+		e = add_entry(c, known, m, source->tenant);
 	if (!e || hashmap_add(&c->by_identity, identity_hash(&f->identity), e->file.id)) {
-		give_place(c, source->uid);
+		fd_budget_give(c->budget, source->tenant);
 		return &c->items[OVER_LIMIT]->file;
 	}
 	e->file.fd = take_fd(&fd);
@@ -385,6 +376,7 @@ static struct target_file *keep(struct file_cache *c, struct cached_file *known,
 	e->file.size_bytes = f->identity.size_bytes;
 	e->file.verify_build_id = f->by_path;
 	e->file.uid = source->uid;
+	e->file.tenant = source->tenant;
 	e->root = root_ref(source->root);
 	return &e->file;
 }
@@ -464,8 +456,9 @@ static struct target_file *find_or_open(struct file_cache *c, const struct mappi
 	if (why)
 		why = find_by_path(c, m, source, &f);
 	if (why)
-		return known && known->file.fd >= 0 ? &known->file
-						    : fail(c, known, m, why);
+		return known && known->file.fd >= 0
+			       ? &known->file
+			       : fail(c, known, m, source->tenant, why);
 	same = find_identity(c, &f, m);
 	file = same ? recognise(c, same, known, m, f.by_path)
 		    : keep(c, known, m, source, &f);
@@ -514,7 +507,7 @@ static void close_entry(struct file_cache *c, struct cached_file *e)
 	if (!e->file.build_id_len)
 		forget_mappings(c, e);
 	close(e->file.fd);
-	give_place(c, e->file.uid);
+	fd_budget_give(c->budget, e->file.tenant);
 	roots_put(c->roots, e->root);
 	e->root = NULL;
 	e->file.fd = -1;
@@ -541,6 +534,7 @@ void file_cache_forget_unused(struct file_cache *c, const bool *is_used)
 		e->file.path = ""; /* the old path's pool may be freed */
 		free(e->file.facts);
 		e->file.facts = NULL;
+		quota_give(&c->quota, e->payer, 1);
 		c->free_ids[c->nr_free++] = e->file.id; /* take_entry() made room */
 	}
 }
@@ -548,6 +542,11 @@ void file_cache_forget_unused(struct file_cache *c, const bool *is_used)
 size_t file_cache_in_use(const struct file_cache *c)
 {
 	return c->nr - c->nr_free;
+}
+
+struct quota *file_cache_quota(struct file_cache *c)
+{
+	return &c->quota;
 }
 
 size_t file_cache_count(const struct file_cache *c)

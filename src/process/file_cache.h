@@ -18,6 +18,7 @@ struct file_source {
 	int proc_dir; /* its /proc directory; -1: the process is gone */
 	struct root *root; /* its root, or that of an ancestor; NULL: not known */
 	uid_t uid; /* (uid_t)-1: not known */
+	struct tenant tenant; /* pays for what is opened */
 	bool no_path; /* only through map_files, never by path */
 };
 
@@ -33,7 +34,7 @@ int file_source_find(const struct file_source *source, const struct mapping *m,
 /** @roots and @budget are borrowed. Return: NULL when out of memory. */
 struct file_cache *file_cache_new(struct roots *roots, struct fd_budget *budget);
 void file_cache_free(struct file_cache *c);
-/** From now on nobody but root gets more than a quarter of the descriptors. */
+/** Nobody but root gets more than a quarter of the entries. Call it first. */
 void file_cache_share(struct file_cache *c);
 DEFINE_CLEANUP(struct file_cache, file_cache_free);
 
@@ -73,6 +74,7 @@ void file_cache_forget_unused(struct file_cache *c, const bool *is_used);
 
 /* Returns how many of file_cache_count() entries are not freed. */
 size_t file_cache_in_use(const struct file_cache *c);
+struct quota *file_cache_quota(struct file_cache *c);
 
 /* Number of entries. Entry 0 stands for all files without room (EMFILE). */
 size_t file_cache_count(const struct file_cache *c);

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "process/owner.h"
 
 /* The kernel reports a fork at most this long after the child's start time. */
 #define FORK_EVENT_SLACK_NS 1000000000ull
@@ -29,8 +30,10 @@ void image_free(struct process_table *t, struct image *img)
 	if (!img)
 		return;
 	image_forget_dir(t, img);
-	t->nr_mappings -= img->proc.maps.nr;
 	t->nr_maps_dropped += img->nr_maps_dropped + img->proc.maps.nr_dropped;
+	t->nr_mappings -= img->proc.maps.nr;
+	quota_give(&t->mapping_quota, img->proc.tenant, img->proc.maps.nr);
+	quota_give(&t->image_quota, img->proc.tenant, 1);
 	maps_deinit(&img->proc.maps);
 	jit_file_deinit(&img->proc.perf_map, &t->budget);
 	jit_file_deinit(&img->proc.jitdump, &t->budget);
@@ -57,8 +60,10 @@ struct image *image_newest(struct process_table *t, uint32_t tgid)
 			hashmap_find(&t->by_tgid, hash_u64(0, tgid), tgid_eq, &tgid, t));
 }
 
-static int take_id(struct process_table *t, uint32_t *ret)
+static int take_id(struct process_table *t, struct tenant who, uint32_t *ret)
 {
+	if (!quota_take(&t->image_quota, who, 1))
+		return -ENOSPC;
 	if (t->nr_free) {
 		*ret = t->free_ids[--t->nr_free];
 		return 0;
@@ -67,19 +72,23 @@ static int take_id(struct process_table *t, uint32_t *ret)
 		     t->max_images) ||
 	    vec_grow(&t->free_ids, &t->cap_free, t->nr_ids + 1, sizeof(*t->free_ids),
 		     0) ||
-	    vec_grow(&t->active, &t->cap_active, t->nr_ids + 1, sizeof(*t->active), 0))
+	    vec_grow(&t->active, &t->cap_active, t->nr_ids + 1, sizeof(*t->active), 0)) {
+		quota_give(&t->image_quota, who, 1);
 		return -ENOSPC;
+	}
 	*ret = (uint32_t)t->nr_ids++;
 	return 0;
 }
 
-struct image *image_new(struct process_table *t, uint32_t tgid, uint64_t from_ns)
+struct image *image_new(struct process_table *t, uint32_t tgid, uint64_t from_ns,
+			const struct image *from)
 {
+	struct tenant who = from ? from->proc.tenant : TENANT_UNKNOWN;
 	struct image *older = image_newest(t, tgid);
 	struct image *img = calloc(1, sizeof(*img));
 	uint32_t id;
 
-	if (!img || take_id(t, &id)) {
+	if (!img || take_id(t, who, &id)) {
 		free(img);
 		t->nr_dropped++;
 		return NULL;
@@ -89,6 +98,7 @@ struct image *image_new(struct process_table *t, uint32_t tgid, uint64_t from_ns
 	if (hashmap_add(&t->by_tgid, hash_u64(0, tgid), id)) {
 		/* Fails only without @older: removing that freed a slot. */
 		t->free_ids[t->nr_free++] = id;
+		quota_give(&t->image_quota, who, 1);
 		free(img);
 		t->nr_dropped++;
 		return NULL;
@@ -104,6 +114,7 @@ struct image *image_new(struct process_table *t, uint32_t tgid, uint64_t from_ns
 				       .gid = (gid_t)-1,
 				       .root_uid = (uid_t)-1,
 				       .root_fd = -1,
+				       .tenant = who,
 				       .id = id}};
 	jit_file_init(&img->proc.perf_map);
 	jit_file_init(&img->proc.jitdump);
@@ -228,17 +239,43 @@ void image_inherit(struct image *img, const struct image *from)
 	img->ppid = from->ppid;
 }
 
+void image_set_tenant(struct process_table *t, struct image *img, struct tenant who)
+{
+	struct process *p = &img->proc;
+
+	if (tenant_is_same(p->tenant, who))
+		return;
+	quota_give(&t->image_quota, p->tenant, 1);
+	quota_give(&t->mapping_quota, p->tenant, p->maps.nr);
+	p->tenant = who;
+	quota_add(&t->image_quota, who, 1);
+	quota_add(&t->mapping_quota, who, p->maps.nr);
+}
+
+void image_count_maps(struct process_table *t, const struct image *img, size_t nr_before)
+{
+	size_t nr = img->proc.maps.nr;
+
+	t->nr_mappings += nr - nr_before;
+	if (nr >= nr_before)
+		quota_add(&t->mapping_quota, img->proc.tenant, nr - nr_before);
+	else
+		quota_give(&t->mapping_quota, img->proc.tenant, nr_before - nr);
+}
+
 void image_add_mapping(struct process_table *t, struct image *img,
 		       const struct mapping *m)
 {
 	size_t before = img->proc.maps.nr;
 
-	if (t->nr_mappings >= t->max_mappings) {
+	if (t->nr_mappings >= t->max_mappings ||
+	    !quota_take(&t->mapping_quota, img->proc.tenant, 1)) {
 		img->nr_maps_dropped++;
 		return;
 	}
-	maps_add(&img->proc.maps, m); /* counts what it refuses */
-	t->nr_mappings += img->proc.maps.nr - before;
+	quota_give(&t->mapping_quota, img->proc.tenant, 1);
+	maps_add(&img->proc.maps, m); /* counts what it refuses, and may split another */
+	image_count_maps(t, img, before);
 	img->unopened = true;
 	t->has_unopened |= img->proc.opened;
 	img->may_have_jit_code |= mapping_may_be_jit(m);
@@ -248,9 +285,12 @@ void image_add_mapping(struct process_table *t, struct image *img,
 void image_copy_maps(struct process_table *t, struct image *img, const struct image *from)
 {
 	size_t nr = from->proc.maps.nr_live;
+	bool has_room = t->nr_mappings + nr <= t->max_mappings &&
+			quota_take(&t->mapping_quota, img->proc.tenant, nr);
 
-	if (t->nr_mappings + nr > t->max_mappings ||
-	    maps_copy(&img->proc.maps, &from->proc.maps)) {
+	if (!has_room || maps_copy(&img->proc.maps, &from->proc.maps)) {
+		if (has_room)
+			quota_give(&t->mapping_quota, img->proc.tenant, nr);
 		img->nr_maps_dropped += nr;
 		return;
 	}
@@ -359,7 +399,7 @@ static void use_identity(struct process_table *t, struct image *img,
 /* Takes its root. Return: whether it changed; then the identity must be read again. */
 static bool use_root(struct process_table *t, struct image *img, struct proc_view *view)
 {
-	struct root *root = roots_take(t->roots, &view->root);
+	struct root *root = roots_take(t->roots, &view->root, img->proc.tenant);
 
 	/* Keep the known root: /proc is incomplete while a process exits. */
 	if (!root || root == img->root) {
@@ -390,6 +430,7 @@ void image_tell_ids(struct process_table *t, struct image *img, const struct lb_
 	/* Otherwise the root is read from /proc while the process lives. */
 	if (img->was_read)
 		use_reported_root(t, img);
+	owner_find_tenant(t, img, NULL);
 }
 
 /* ---- reading /proc ---- */
@@ -523,7 +564,7 @@ static struct image *image_for(struct process_table *t, uint32_t tgid,
 				from_ns = img->proc.from_ns;
 			image_end(img, from_ns);
 		}
-		img = image_new(t, tgid, from_ns);
+		img = image_new(t, tgid, from_ns, NULL);
 		if (!img)
 			return NULL;
 	}
@@ -539,6 +580,8 @@ static struct image *image_for(struct process_table *t, uint32_t tgid,
 		img->ppid = stat->ppid;
 	memcpy(img->proc.comm, stat->comm, sizeof(img->proc.comm));
 	img->proc.is_kernel_thread = stat->is_kernel_thread;
+	if (stat->is_kernel_thread)
+		image_set_tenant(t, img, (struct tenant){0});
 	if (is_zombie(stat)) {
 		/*
 		 * Its exit event was before this scan and is not repeated: end it here.
@@ -571,7 +614,8 @@ struct image *image_from_proc(struct process_table *t, const struct lb_image *id
 void image_scan(struct process_table *t, uint32_t tgid)
 {
 	_cleanup_(proc_view_deinit) struct proc_view view;
-	_cleanup_close_ int dir = view_process(t, tgid, PROC_VIEW_IDENTITY, &view);
+	_cleanup_close_ int dir = view_process(
+		t, tgid, t->is_shared ? PROC_VIEW_CGROUP : PROC_VIEW_IDENTITY, &view);
 	struct image *img = dir < 0 ? NULL : image_for(t, tgid, &view.stat);
 
 	if (!img)
@@ -580,9 +624,10 @@ void image_scan(struct process_table *t, uint32_t tgid)
 		img->maps_known = true;
 		return;
 	}
-	read_maps(t, img, dir);
 	use_root(t, img, &view);
 	use_identity(t, img, &view);
+	owner_find_tenant(t, img, &view.cgroup);
+	read_maps(t, img, dir);
 }
 
 /* ---- files ---- */
@@ -666,6 +711,7 @@ static bool open_mapped_files(struct process_table *t, struct image *img, int pr
 			    .source = {.proc_dir = proc_dir,
 				       .root = img->root,
 				       .uid = img->proc.uid,
+				       .tenant = img->proc.tenant,
 				       .no_path = proc_dir >= 0},
 			    .nr_left = MAX_OPENS_AT_ONCE};
 	size_t nr_without = open_all(&o);
@@ -760,6 +806,8 @@ static int keep_dir(struct process_table *t, struct image *img)
 	t->nr_dirs++;
 	if (use_root(t, img, &t->view) || !img->was_read)
 		use_identity(t, img, &t->view);
+	if (!img->was_read)
+		owner_find_tenant(t, img, &t->view.cgroup);
 	return img->proc_dir;
 }
 

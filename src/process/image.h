@@ -78,6 +78,7 @@ struct process_table {
 	size_t nr_mappings;
 	uint64_t nr_dropped, nr_lost_events, nr_rereads;
 	uint64_t nr_maps_dropped; /* of images that are forgotten by now */
+	struct quota image_quota, mapping_quota;
 	uint64_t lost_seq; /* counts TASK_EVENT_LOST */
 	bool is_shared;
 	bool restricted; /* only descendants of known processes are of interest */
@@ -111,8 +112,15 @@ uint64_t boottime_to_monotonic(uint64_t boottime_ns);
 
 /* ---- entries ---- */
 
-/** Creates the newest image of @tgid, which began at @from_ns. NULL, counted: no room. */
-struct image *image_new(struct process_table *t, uint32_t tgid, uint64_t from_ns);
+/**
+ * Creates the newest image of @tgid, which began at @from_ns.
+ *
+ * @from  its parent, or the image before an exec: its tenant pays until it is known who
+ *        has to; NULL: not known
+ * Return: NULL, counted: no room.
+ */
+struct image *image_new(struct process_table *t, uint32_t tgid, uint64_t from_ns,
+			const struct image *from);
 
 /** Frees an image that is no longer in the table. Accepts NULL. */
 void image_free(struct process_table *t, struct image *img);
@@ -149,11 +157,16 @@ void image_end(struct image *img, uint64_t time_ns);
  */
 void image_inherit(struct image *img, const struct image *from);
 
+/** Lets @who pay for the places of @img, also for those that it has. */
+void image_set_tenant(struct process_table *t, struct image *img, struct tenant who);
+
 /** maps_add() within the limit of all images together. */
 void image_add_mapping(struct process_table *t, struct image *img,
 		       const struct mapping *m);
 void image_copy_maps(struct process_table *t, struct image *img,
 		     const struct image *from);
+/** Counts the mappings that it has, instead of @nr_before. */
+void image_count_maps(struct process_table *t, const struct image *img, size_t nr_before);
 
 /**
  * Sets its ids and root from the kernel's sample at @time_ns. The newest ids win, also

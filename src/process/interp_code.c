@@ -25,6 +25,7 @@ struct stored_text {
 	uint32_t number; /* in the store */
 	uint32_t nr_refs;
 	uint32_t len;
+	struct tenant tenant; /* of the image that had it first */
 	uint8_t bytes[];
 };
 
@@ -49,18 +50,32 @@ void interp_store_free(struct interp_store *s)
 		free(s->texts[i]);
 	free(s->texts);
 	hashmap_deinit(&s->by_content);
+	quota_deinit(&s->quota);
 	free(s);
 }
 
-/* Reserves @bytes. Return: false, counted, if there is no room. */
-static bool take_room(struct interp_store *s, uint64_t bytes)
+void interp_store_share(struct interp_store *s)
 {
-	if (bytes > s->max_bytes - s->stats.nr_bytes) {
+	s->quota.what = "bytes of names of Python";
+	s->quota.max = s->max_bytes;
+}
+
+/* Reserves @bytes. Return: false, counted, if there is no room. */
+static bool take_room(struct interp_store *s, struct tenant who, uint64_t bytes)
+{
+	if (bytes > s->max_bytes - s->stats.nr_bytes ||
+	    !quota_take(&s->quota, who, bytes)) {
 		s->stats.nr_refused++;
 		return false;
 	}
 	s->stats.nr_bytes += bytes;
 	return true;
+}
+
+static void give_room(struct interp_store *s, struct tenant who, uint64_t bytes)
+{
+	s->stats.nr_bytes -= bytes;
+	quota_give(&s->quota, who, bytes);
 }
 
 struct text_content {
@@ -77,7 +92,7 @@ static bool content_eq(uint32_t item, const void *key, const void *ctx)
 }
 
 /* Adds a text without a reference. NULL: no memory. */
-static struct stored_text *add_text(struct interp_store *s,
+static struct stored_text *add_text(struct interp_store *s, struct tenant who,
 				    const struct text_content *content, uint64_t hash)
 {
 	_cleanup_free_ struct stored_text *text = malloc(sizeof(*text) + content->len);
@@ -88,7 +103,8 @@ static struct stored_text *add_text(struct interp_store *s,
 		     sizeof(struct stored_text *), HASHMAP_NONE - 1) ||
 	    hashmap_add(&s->by_content, hash, number))
 		return NULL;
-	*text = (struct stored_text){.hash = hash, .number = number, .len = content->len};
+	*text = (struct stored_text){
+		.hash = hash, .number = number, .len = content->len, .tenant = who};
 	memcpy(text->bytes, content->bytes, content->len);
 	s->texts[s->stats.nr_texts++] = text;
 	return take_ptr(text);
@@ -98,8 +114,8 @@ static struct stored_text *add_text(struct interp_store *s,
  * Sets @ret to the store's copy of @from and takes a reference. An empty text needs
  * none. Return: 0, -ENOSPC or -ENOMEM; then @ret has no bytes.
  */
-static int hold_text(struct interp_store *s, const struct interp_text *from,
-		     struct interp_text *ret)
+static int hold_text(struct interp_store *s, struct tenant who,
+		     const struct interp_text *from, struct interp_text *ret)
 {
 	struct text_content content = {.bytes = from->bytes, .len = from->len};
 	struct stored_text *text;
@@ -111,11 +127,11 @@ static int hold_text(struct interp_store *s, const struct interp_text *from,
 		return 0;
 	hash = hash_bytes(0, content.bytes, content.len);
 	item = hashmap_find(&s->by_content, hash, content_eq, &content, s);
-	if (item == HASHMAP_NONE && !take_room(s, TEXT_BYTES + content.len))
+	if (item == HASHMAP_NONE && !take_room(s, who, TEXT_BYTES + content.len))
 		return -ENOSPC;
-	text = item == HASHMAP_NONE ? add_text(s, &content, hash) : s->texts[item];
+	text = item == HASHMAP_NONE ? add_text(s, who, &content, hash) : s->texts[item];
 	if (!text) {
-		s->stats.nr_bytes -= TEXT_BYTES + content.len;
+		give_room(s, who, TEXT_BYTES + content.len);
 		return -ENOMEM;
 	}
 	text->nr_refs++;
@@ -143,7 +159,7 @@ static void drop_text(struct interp_store *s, struct interp_text *t)
 		s->texts[last->number] = last;
 		hashmap_add(&s->by_content, last->hash, last->number);
 	}
-	s->stats.nr_bytes -= TEXT_BYTES + text->len;
+	give_room(s, text->tenant, TEXT_BYTES + text->len);
 	free(text);
 }
 
@@ -161,7 +177,7 @@ void interp_codes_deinit(struct interp_codes *c)
 	for (size_t i = 0; i < c->nr; i++)
 		drop_texts(c->store, &c->items[i]);
 	if (c->store)
-		c->store->stats.nr_bytes -= c->nr * CODE_BYTES;
+		give_room(c->store, c->tenant, c->nr * CODE_BYTES);
 	free(c->items);
 	hashmap_deinit(&c->by_id);
 	*c = (struct interp_codes){0};
@@ -206,24 +222,24 @@ static bool has_cut_text(const struct interp_code *code)
 /*
  * Replaces a cut text with a longer version of it. A complete text is never replaced.
  */
-static void improve_text(struct interp_store *s, struct interp_text *known,
+static void improve_text(const struct interp_codes *c, struct interp_text *known,
 			 const struct interp_text *other)
 {
 	struct interp_text held;
 
 	if (!known->is_cut || (other->is_cut && other->len <= known->len) ||
-	    hold_text(s, other, &held))
+	    hold_text(c->store, c->tenant, other, &held))
 		return;
-	drop_text(s, known);
+	drop_text(c->store, known);
 	*known = held;
 }
 
 static void improve(struct interp_codes *c, struct interp_code *known,
 		    const struct interp_code *other)
 {
-	improve_text(c->store, &known->file, &other->file);
-	improve_text(c->store, &known->name, &other->name);
-	improve_text(c->store, &known->table, &other->table);
+	improve_text(c, &known->file, &other->file);
+	improve_text(c, &known->name, &other->name);
+	improve_text(c, &known->table, &other->table);
 }
 
 static bool is_same(const struct interp_code *a, const struct interp_code *b)
@@ -242,18 +258,18 @@ static int append(struct interp_codes *c, const struct interp_code *from)
 	err = vec_grow(&c->items, &c->cap, c->nr + 1, sizeof(code), INTERP_MAX_CODES);
 	if (err)
 		return err;
-	if (!take_room(s, CODE_BYTES))
+	if (!take_room(s, c->tenant, CODE_BYTES))
 		return -ENOSPC;
-	err = hold_text(s, &from->file, &code.file);
+	err = hold_text(s, c->tenant, &from->file, &code.file);
 	if (!err)
-		err = hold_text(s, &from->name, &code.name);
+		err = hold_text(s, c->tenant, &from->name, &code.name);
 	if (!err)
-		err = hold_text(s, &from->table, &code.table);
+		err = hold_text(s, c->tenant, &from->table, &code.table);
 	if (!err)
 		err = hashmap_add(&c->by_id, hash_id(code.code_id), (uint32_t)c->nr);
 	if (err) {
 		drop_texts(s, &code);
-		s->stats.nr_bytes -= CODE_BYTES;
+		give_room(s, c->tenant, CODE_BYTES);
 		return err;
 	}
 	code.is_cut = false;

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/hashmap.h"
+#include "base/quota.h"
 #include "lineburn_unwind.h"
 
 /* Texts and tables, deduplicated over all images. */
@@ -20,6 +21,7 @@ struct interp_store {
 	struct stored_text **texts; /* by number; stats.nr_texts of them */
 	size_t cap_texts;
 	struct hashmap by_content;
+	struct quota quota; /* of max_bytes */
 	struct interp_store_stats {
 		uint64_t nr_texts, nr_bytes; /* held */
 		uint64_t nr_refused; /* code objects and texts, over the maximum */
@@ -31,6 +33,8 @@ struct interp_store {
 
 /* @max_bytes  of texts and their index */
 int interp_store_new(uint64_t max_bytes, struct interp_store **ret);
+/** Nobody but root gets more than a quarter of the bytes. Call it first. */
+void interp_store_share(struct interp_store *s);
 /** Frees the store. Call it after freeing all interp_codes that use it. */
 void interp_store_free(struct interp_store *s);
 DEFINE_CLEANUP(struct interp_store, interp_store_free);
@@ -55,6 +59,7 @@ struct interp_code {
 /* Code objects of one image; embedded in struct process. Zero-initialised: empty. */
 struct interp_codes {
 	struct interp_store *store; /* holds all that was added; NULL: empty */
+	struct tenant tenant; /* pays for it: set it before the first one is added */
 	struct interp_code *items;
 	size_t nr, cap;
 	struct hashmap by_id;

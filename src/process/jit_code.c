@@ -58,6 +58,7 @@ void jit_store_free(struct jit_store *s)
 	cleanup_closep(&s->fd);
 	cleanup_closep(&s->read_fd);
 	quota_deinit(&s->quota);
+	quota_deinit(&s->registration_quota);
 	free(s->bodies);
 	free(s->free_bodies);
 	free(s);
@@ -185,7 +186,9 @@ uint64_t jit_store_ends(const struct jit_store *s, const struct jit_object *o)
 
 void jit_store_share(struct jit_store *s)
 {
-	s->quota.max = s->max_bytes;
+	s->quota = (struct quota){.what = "bytes of code of JITs", .max = s->max_bytes};
+	s->registration_quota = (struct quota){.what = "objects of JITs",
+					       .max = JIT_STORE_MAX_REGISTRATIONS};
 }
 
 /* ---- bodies ---- */
@@ -198,11 +201,11 @@ static int add_body(struct jit_store *s, const void *bytes, uint64_t size_bytes,
 
 	if (size_bytes > s->max_bytes ||
 	    room_of(size_bytes) > s->max_bytes - s->stats.nr_bytes ||
-	    !quota_take(&s->quota, s->uid, room_of(size_bytes)))
+	    !quota_take(&s->quota, s->tenant, room_of(size_bytes)))
 		return -ENOSPC;
 	err = take_body(s, &number);
 	if (err) {
-		quota_give(&s->quota, s->uid, room_of(size_bytes));
+		quota_give(&s->quota, s->tenant, room_of(size_bytes));
 		return err;
 	}
 	err = lseek(s->fd, (off_t)s->end_bytes, SEEK_SET) < 0
@@ -210,14 +213,14 @@ static int add_body(struct jit_store *s, const void *bytes, uint64_t size_bytes,
 		      : io_write_all(s->fd, bytes, size_bytes);
 	if (err) {
 		s->free_bodies[s->nr_free++] = number;
-		quota_give(&s->quota, s->uid, room_of(size_bytes));
+		quota_give(&s->quota, s->tenant, room_of(size_bytes));
 		return err;
 	}
 	s->bodies[number] = (struct kept_object){.offset = s->end_bytes,
 						 .size_bytes = size_bytes,
 						 .hash = hash_body(bytes, size_bytes),
 						 .serial = ++s->last_serial,
-						 .uid = s->uid,
+						 .tenant = s->tenant,
 						 .nr_refs = 1};
 	s->end_bytes += room_of(size_bytes);
 	s->stats.nr_objects++;
@@ -235,7 +238,7 @@ static void put_body(struct jit_store *s, uint32_t number)
 	punch(s, b->offset, b->size_bytes);
 	s->stats.nr_objects--;
 	s->stats.nr_bytes -= room_of(b->size_bytes);
-	quota_give(&s->quota, b->uid, room_of(b->size_bytes));
+	quota_give(&s->quota, b->tenant, room_of(b->size_bytes));
 	s->free_bodies[s->nr_free++] = number;
 }
 
@@ -253,6 +256,7 @@ void jit_code_drop(struct jit_code *c, struct jit_store *s)
 		for (size_t i = 0; i < c->nr; i++)
 			put_object(s, &c->items[i]);
 		s->stats.nr_registrations -= c->nr;
+		quota_give(&s->registration_quota, c->payer, c->nr);
 		hashmap_deinit(&c->live);
 		free(c->items);
 		free(c->nr_sharers);
@@ -303,11 +307,14 @@ static void end_object(struct jit_code *c, struct jit_object *o, uint64_t time_n
 /* The caller has reserved room for one more. */
 static int append(struct jit_code *c, struct jit_store *s, const struct jit_object *o)
 {
-	if (s->stats.nr_registrations >= JIT_STORE_MAX_REGISTRATIONS)
+	if (s->stats.nr_registrations >= JIT_STORE_MAX_REGISTRATIONS ||
+	    !quota_take(&s->registration_quota, c->payer, 1))
 		return -ENOSPC;
 	if (o->until_ns == UINT64_MAX &&
-	    hashmap_add(&c->live, hash_entry(o->entry_addr), (uint32_t)c->nr))
+	    hashmap_add(&c->live, hash_entry(o->entry_addr), (uint32_t)c->nr)) {
+		quota_give(&s->registration_quota, c->payer, 1);
 		return -ENOMEM;
+	}
 	c->items[c->nr++] = *o;
 	s->stats.nr_registrations++;
 	return 0;
@@ -327,7 +334,7 @@ static int append_copy(struct jit_code *c, struct jit_store *s,
 /* Call before a change: copies a shared table. Return: 0, -ENOMEM or -ENOSPC. */
 static int unshare(struct jit_code *c, struct jit_store *s)
 {
-	struct jit_code own = {0};
+	struct jit_code own = {.payer = c->payer};
 	int rc;
 
 	if (!c->nr_sharers)
@@ -390,9 +397,11 @@ static int copy_as_of(struct jit_code *dst, const struct jit_code *src,
 int jit_code_copy(struct jit_code *dst, struct jit_code *src, struct jit_store *s,
 		  uint64_t time_ns)
 {
-	int rc = src->changed_ns <= time_ns ? share(dst, src)
-					    : copy_as_of(dst, src, s, time_ns);
+	int rc;
 
+	dst->payer = src->payer;
+	rc = src->changed_ns <= time_ns ? share(dst, src)
+					: copy_as_of(dst, src, s, time_ns);
 	dst->changed_ns = src->changed_ns < time_ns ? src->changed_ns : time_ns;
 	dst->is_lossy = rc || src->nr_lost || src->is_lossy;
 	dst->walks.is_banned = src->walks.is_banned;
@@ -498,6 +507,8 @@ int jit_code_register(struct jit_code *c, struct jit_store *s,
 
 	if (known && is_same(s, known, r))
 		return 0;
+	if (!c->nr)
+		c->payer = s->tenant;
 	if (unshare(c, s))
 		return refuse(c, s);
 	known = find_live(c, r->entry_addr);
@@ -565,6 +576,7 @@ void jit_code_forget(struct jit_code *c, struct jit_store *s, uint64_t before_ns
 		c->items[kept++] = *o;
 	}
 	s->stats.nr_registrations -= c->nr - kept;
+	quota_give(&s->registration_quota, c->payer, c->nr - kept);
 	c->nr = kept;
 	/* Refused objects may still be on the list, and now there is room for them. */
 	c->walk_wanted |= c->is_refused;

@@ -20,7 +20,7 @@ struct kept_object {
 	uint64_t size_bytes, hash;
 	uint64_t serial; /* unique to these bytes, for the life of the store */
 	uint32_t nr_refs; /* 0: free */
-	uint32_t uid; /* user of the image that registered it first */
+	struct tenant tenant; /* of the image that registered it first */
 };
 
 /* Bytes of all objects, in one memfd that is passed to decoders. */
@@ -37,8 +37,9 @@ struct jit_store {
 	size_t nr_bodies, cap_bodies;
 	uint32_t *free_bodies;
 	size_t nr_free, cap_free;
-	uint32_t uid; /* user of the image that is served: set it before a registration */
-	struct quota quota; /* of max_bytes */
+	struct tenant
+		tenant; /* of the image that is served: set it before a registration */
+	struct quota quota, registration_quota; /* of max_bytes, of registrations */
 	struct jit_store_stats {
 		uint64_t nr_objects; /* held now */
 		uint64_t nr_bytes; /* same, in whole pages */
@@ -49,7 +50,7 @@ struct jit_store {
 	} stats;
 };
 
-/** From now on nobody but root gets more than a quarter of the bytes. */
+/** Nobody but root gets more than a quarter. Call it first. */
 void jit_store_share(struct jit_store *s);
 
 #define JIT_STORE_DEFAULT_BYTES (256ull << 20)
@@ -112,6 +113,7 @@ struct jit_code {
 	 * and forked children, until one changes. Heap; NULL: not shared.
 	 */
 	size_t *nr_sharers;
+	struct tenant payer; /* of these registrations */
 	struct jit_object *items; /* in order of arrival */
 	size_t nr, cap;
 	struct hashmap live; /* entry_addr -> item that is still registered */

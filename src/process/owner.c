@@ -186,23 +186,32 @@ static void fill_by_cgroup(struct process_table *t, uint32_t hierarchy, const ch
 
 /* ---- the owner of an image ---- */
 
+/* NULL: not known. */
+static const char *path_in(const struct look *cgroup, size_t *ret_len,
+			   uint32_t *ret_hierarchy)
+{
+	const char *newline;
+
+	if (cgroup->rc)
+		return NULL;
+	/* Drop a cut line: its path would name another cgroup. */
+	newline = memrchr(cgroup->text, '\n', cgroup->len);
+	return newline ? cgroup_path_of(cgroup->text,
+					(size_t)(newline + 1 - cgroup->text), ret_len,
+					ret_hierarchy)
+		       : NULL;
+}
+
 static bool fill_cgroup(struct process_table *t, struct image *img,
 			const struct look *cgroup)
 {
-	const char *newline, *path;
-	size_t len;
 	uint32_t hierarchy;
+	size_t len;
+	const char *path = path_in(cgroup, &len, &hierarchy);
 
-	if (cgroup->rc)
-		return false;
-	/* Drop a cut line: its path would name another cgroup. */
-	newline = memrchr(cgroup->text, '\n', cgroup->len);
-	if (!newline)
-		return false;
-	path = cgroup_path_of(cgroup->text, (size_t)(newline + 1 - cgroup->text), &len,
-			      &hierarchy);
-	fill_by_cgroup(t, hierarchy, path, len, &img->proc.owner);
-	return true;
+	if (path)
+		fill_by_cgroup(t, hierarchy, path, len, &img->proc.owner);
+	return path;
 }
 
 static bool read_cgroup(struct process_table *t, struct image *img, int proc_dir)
@@ -312,6 +321,52 @@ void owner_fill(struct process_table *t, struct image *img)
 	if (!owner->cgroup)
 		owner->cgroup = owner->container = owner->container_name =
 			owner->runtime = owner->pod = owner->unit = none;
+}
+
+/* ---- who pays ---- */
+
+/* @container  its id; "" */
+static struct tenant tenant_in(const struct process *p, const char *container,
+			       const char *path, size_t len)
+{
+	struct tenant who = {.uid = p->uid};
+	char *end;
+
+	if (*container) {
+		/* "1000/ID": it is this user's. */
+		who.uid = (uint32_t)strtoul(container, &end, 10);
+		if (end == container || *end != '/' || !who.uid)
+			who = (struct tenant){
+				.container = hash_bytes(0, container, strlen(container))};
+	} else if (!p->in_our_user_ns) {
+		cgroup_user(path, len, &who.uid);
+	}
+	return who;
+}
+
+void owner_find_tenant(struct process_table *t, struct image *img,
+		       const struct look *cgroup)
+{
+	const struct process *p = &img->proc;
+	struct tenant who = {.uid = p->uid ? p->uid : TENANT_UNKNOWN_UID};
+	struct cgroup_owner found;
+	const char *path = NULL;
+	uint32_t hierarchy;
+	size_t len;
+
+	if (!t->is_shared)
+		return;
+	if (cgroup)
+		path = path_in(cgroup, &len, &hierarchy);
+	if (path) {
+		cgroup_owner_at(place_of(t->owners, hierarchy), path, len, &found);
+		who = tenant_in(p, found.container, path, len);
+	} else if (p->owner.cgroup && *p->owner.cgroup) {
+		who = tenant_in(p, p->owner.container, p->owner.cgroup,
+				strlen(p->owner.cgroup));
+	}
+	if (who.container || p->uid != (uid_t)-1)
+		image_set_tenant(t, img, who);
 }
 
 /* ---- owners by cgroup id ---- */

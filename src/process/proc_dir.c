@@ -329,6 +329,7 @@ void proc_view_read(int proc_dir, enum proc_view_part last, struct proc_view *re
 	};
 	static const size_t nr_of[] = {[PROC_VIEW_ROOT] = STATUS,
 				       [PROC_VIEW_IDENTITY] = CGROUP,
+				       [PROC_VIEW_CGROUP] = EXE,
 				       [PROC_VIEW_OWNER] = NR};
 	struct look looks[NR] = {
 		[STAT] = text_of("stat", STAT_BYTES),

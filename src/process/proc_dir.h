@@ -131,7 +131,7 @@ struct proc_view {
 	struct proc_stat stat;
 	struct look root; /* a handle */
 	struct proc_identity identity;
-	/* With its owner only, else NULL text: */
+	/* NULL text unless they were read: */
 	struct look cgroup, exe, root_path;
 };
 
@@ -142,6 +142,7 @@ struct proc_view {
 enum proc_view_part {
 	PROC_VIEW_ROOT,
 	PROC_VIEW_IDENTITY,
+	PROC_VIEW_CGROUP,
 	PROC_VIEW_OWNER
 };
 

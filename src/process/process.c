@@ -63,7 +63,7 @@ void jit_file_deinit(struct jit_file *f, struct fd_budget *budget)
 {
 	if (f->fd >= 0) {
 		close(f->fd);
-		fd_budget_give(budget);
+		fd_budget_give(budget, f->payer);
 	}
 	free(f->sizes);
 	jit_file_init(f);
@@ -117,15 +117,16 @@ static bool is_same_file(const struct jit_file *f, const struct look_facts *fact
 	return f->fd >= 0 && f->dev == facts->dev && f->inode == facts->inode;
 }
 
-/* Takes @fd; the caller has taken its place in the budget. */
+/* Takes @fd; @payer has taken its place in the budget. */
 static void adopt(struct jit_file *f, int fd, const struct look_facts *facts,
-		  struct fd_budget *budget)
+		  struct fd_budget *budget, struct tenant payer)
 {
 	if (f->fd >= 0) {
 		close(f->fd);
-		fd_budget_give(budget);
+		fd_budget_give(budget, f->payer);
 	}
 	f->fd = fd;
+	f->payer = payer;
 	f->dev = facts->dev;
 	f->inode = facts->inode;
 	f->open_errno = 0;
@@ -139,21 +140,23 @@ void perf_map_look(struct process *p, struct strpool *pool, struct fd_budget *bu
 	struct jit_file *f = &p->perf_map;
 	struct look_facts facts;
 	struct safe_open how;
+	bool has_place;
 	char path[64];
 
 	if (fd == -ENOENT && p->ns_tgid) {
 		snprintf(path, sizeof(path), "/tmp/perf-%u.map", p->ns_tgid);
 		f->path = strpool_add(pool, path);
 		how = rules_for(p, f->path, JIT_FILE_RULES, PERF_MAP_MAX_BYTES);
-		fd = fd_budget_take(budget) ? safe_open(&how, &facts) : -EMFILE;
-		if (fd < 0 && fd != -EMFILE)
-			fd_budget_give(budget);
+		has_place = fd_budget_take(budget, p->tenant);
+		fd = has_place ? safe_open(&how, &facts) : -EMFILE;
+		if (fd < 0 && has_place)
+			fd_budget_give(budget, p->tenant);
 	}
 	if (fd >= 0 && is_same_file(f, &facts)) {
 		close(fd);
-		fd_budget_give(budget);
+		fd_budget_give(budget, p->tenant);
 	} else if (fd >= 0) {
-		adopt(f, fd, &facts, budget);
+		adopt(f, fd, &facts, budget, p->tenant);
 	} else if (f->fd < 0 &&
 		   (fd != -ENOENT || f->open_errno == ENOENT || f->open_errno == ESRCH)) {
 		/* A refused file that was removed since stays refused. */
@@ -208,15 +211,15 @@ void jitdump_look(struct process *p, int proc_dir, struct fd_budget *budget)
 		f->path = m->path;
 	how = rules_for(p, m->path, JIT_FILE_RULES, JITDUMP_MAX_BYTES);
 	fd = process_may_open(p) ? -EMFILE : -ESRCH;
-	if (fd == -EMFILE && fd_budget_take(budget)) {
+	if (fd == -EMFILE && fd_budget_take(budget, p->tenant)) {
 		fd = proc_dir >= 0 ? open_mapped_dump(&how, m, proc_dir, &facts) : -ESRCH;
 		if ((fd == -ESRCH || fd == -ENOENT) && !m->deleted)
 			fd = safe_open(&how, &facts);
 		if (fd < 0)
-			fd_budget_give(budget);
+			fd_budget_give(budget, p->tenant);
 	}
 	if (fd >= 0) {
-		adopt(f, fd, &facts, budget);
+		adopt(f, fd, &facts, budget, p->tenant);
 		f->path = m->path;
 	} else if (f->fd < 0) {
 		set_refusal(f, p, -fd);

@@ -27,7 +27,8 @@ struct jit_file {
 	int fd; /* -1: none, or refused */
 	int open_errno; /* ENOENT: there is none; else why it was refused */
 	const char *path; /* where it was searched, as the target sees it; interned */
-	uint64_t dev, inode; /* of fd */
+	struct tenant payer; /* of fd */
+	uint64_t dev, inode; /* same */
 	/*
 	 * Its size at each check, in order of time, which gives the age of a line (perf
 	 * maps). Of the checks that saw the same size only the first and the last are
@@ -74,6 +75,7 @@ struct process {
 	bool in_our_user_ns; /* its user namespace is known to be ours */
 	uint32_t ns_tgid; /* pid in its own (innermost) pid namespace; 0: not known */
 	struct process_owner owner; /* all NULL before it was read */
+	struct tenant tenant; /* pays for its places; until it is known, its parent's */
 	int root_fd; /* O_PATH on its root; -1: not known; shared, owned by the table */
 	uint64_t root_id; /* unique among all roots the table ever had; 0: not known */
 	struct maps maps;

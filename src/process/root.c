@@ -25,7 +25,7 @@ void roots_free(struct roots *roots)
 		return;
 	for (size_t i = 0; i < roots->nr; i++) {
 		close(roots->items[i]->fd);
-		fd_budget_give(roots->budget);
+		fd_budget_give(roots->budget, roots->items[i]->tenant);
 		free(roots->items[i]);
 	}
 	free(roots->items);
@@ -46,7 +46,7 @@ static bool key_eq(uint32_t item, const void *key, const void *ctx)
 }
 
 static struct root *add(struct roots *roots, int fd, const struct root_key *key,
-			bool is_mount_root)
+			bool is_mount_root, struct tenant who)
 {
 	struct root *root;
 
@@ -65,13 +65,14 @@ static struct root *add(struct roots *roots, int fd, const struct root_key *key,
 			      .since_ns = clock_now_ns(),
 			      .is_mount_root = is_mount_root,
 			      .fd = fd,
+			      .tenant = who,
 			      .nr_refs = 1,
 			      .slot = (uint32_t)roots->nr};
 	roots->items[roots->nr++] = root;
 	return root;
 }
 
-struct root *roots_take(struct roots *roots, struct look *found)
+struct root *roots_take(struct roots *roots, struct look *found, struct tenant who)
 {
 	const struct look_facts *facts = &found->facts;
 	struct root_key key = {
@@ -84,13 +85,13 @@ struct root *roots_take(struct roots *roots, struct look *found)
 	item = hashmap_find(&roots->by_key, key_hash(&key), key_eq, &key, roots);
 	if (item != HASHMAP_NONE)
 		return root_ref(roots->items[item]);
-	if (!fd_budget_take(roots->budget))
+	if (!fd_budget_take(roots->budget, who))
 		return NULL;
-	root = add(roots, found->fd, &key, facts->is_mount_root);
+	root = add(roots, found->fd, &key, facts->is_mount_root, who);
 	if (root)
 		take_fd(&found->fd);
 	else
-		fd_budget_give(roots->budget);
+		fd_budget_give(roots->budget, who);
 	return root;
 }
 
@@ -130,6 +131,6 @@ void roots_put(struct roots *roots, struct root *root)
 		hashmap_add(&roots->by_key, key_hash(&last->key), last->slot);
 	}
 	close(root->fd);
-	fd_budget_give(roots->budget);
+	fd_budget_give(roots->budget, root->tenant);
 	free(root);
 }

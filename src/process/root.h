@@ -25,6 +25,7 @@ struct root {
 	uint64_t since_ns; /* CLOCK_MONOTONIC: opened at this time */
 	bool is_mount_root; /* it is the root directory of its mount */
 	int fd; /* O_PATH */
+	struct tenant tenant; /* of the first target that had it */
 	size_t nr_refs;
 	uint32_t slot; /* in roots.items */
 };
@@ -48,11 +49,11 @@ DEFINE_CLEANUP(struct roots, roots_free);
 
 /**
  * Returns the root that was found as the handle @found (proc_view.root), with a reference
- * for the caller. Takes the descriptor of @found if it is new.
+ * for the caller. Takes the descriptor of @found if it is new; then @who pays for it.
  * Return: NULL when the process is gone, its root may not be opened, or a limit is reached
  * (counted in the budget).
  */
-struct root *roots_take(struct roots *roots, struct look *found);
+struct root *roots_take(struct roots *roots, struct look *found, struct tenant who);
 
 /**
  * Finds the root of the mount with this id, if it was known before @time_ns: then the

@@ -140,7 +140,7 @@ static void apply_fork(struct process_table *t, const struct task_event *ev)
 	}
 	if (t->restricted && !parent)
 		return;
-	img = image_new(t, ev->pid, ev->time_ns);
+	img = image_new(t, ev->pid, ev->time_ns, parent);
 	if (!img)
 		return;
 	img->fork_ns = ev->time_ns;
@@ -195,7 +195,7 @@ static void apply_exec(struct process_table *t, const struct task_event *ev)
 			image_forget_ids(t, img);
 		return;
 	}
-	next = image_new(t, ev->pid, ev->time_ns);
+	next = image_new(t, ev->pid, ev->time_ns, img);
 	if (!next)
 		return;
 	next->by_exec = true;
@@ -267,7 +267,7 @@ static void apply_mmap(struct process_table *t, const struct task_event *ev)
 	if (!(ev->prot & PROT_EXEC) || !ev->name || ev->build_id_len > sizeof(m.build_id))
 		return;
 	if (!img && !t->restricted)
-		img = image_new(t, ev->pid, ev->time_ns);
+		img = image_new(t, ev->pid, ev->time_ns, NULL);
 	if (!img)
 		return;
 	memcpy(m.build_id, ev->build_id, ev->build_id_len);
@@ -397,7 +397,7 @@ void process_table_forget_ended(struct process_table *t, uint64_t now_ns)
 		if (!p)
 			continue;
 		maps_forget(&p->maps, over_before(now_ns));
-		t->nr_mappings -= nr - p->maps.nr;
+		image_count_maps(t, t->images[i], nr);
 		if (is_used)
 			mark_mapped(p, 0, is_used);
 	}
@@ -448,6 +448,17 @@ static size_t raise_fd_limit(size_t wanted, size_t *ret_rest)
 	return limit.rlim_cur / 2;
 }
 
+/* From now on nobody but root gets more than a quarter of a table. */
+static void share(struct process_table *t)
+{
+	t->budget.quota = (struct quota){.what = "open files", .max = t->budget.max};
+	t->image_quota = (struct quota){.what = "program images", .max = t->max_images};
+	t->mapping_quota = (struct quota){.what = "mappings", .max = t->max_mappings};
+	file_cache_share(t->files);
+	jit_store_share(t->jit_store);
+	interp_store_share(t->interp_store);
+}
+
 int process_table_new(const struct process_table_config *config, struct strpool *pool,
 		      struct process_table **ret, struct error *err)
 {
@@ -486,10 +497,8 @@ int process_table_new(const struct process_table_config *config, struct strpool 
 	if (interp_store_new(INTERP_STORE_DEFAULT_BYTES, &t->interp_store))
 		return error_set(err, -ENOMEM, "out of memory");
 	t->is_shared = config->is_shared;
-	if (t->is_shared) {
-		file_cache_share(t->files);
-		jit_store_share(t->jit_store);
-	}
+	if (t->is_shared)
+		share(t);
 	*ret = take_ptr(t);
 	return 0;
 }
@@ -510,6 +519,9 @@ void process_table_free(struct process_table *t)
 	file_cache_free(t->files);
 	roots_free(t->roots);
 	process_owners_free(t->owners);
+	quota_deinit(&t->budget.quota);
+	quota_deinit(&t->image_quota);
+	quota_deinit(&t->mapping_quota);
 	if (t->proc_fd >= 0)
 		close(t->proc_fd);
 	hashmap_deinit(&t->by_tgid);
@@ -531,8 +543,10 @@ static void open_files(struct process_table *t, struct image *img, uint64_t now_
 	/* Code that no file has belongs to the program that its command names. */
 	if (img->proc.perf_map.fd >= 0 || img->proc.jitdump.fd >= 0)
 		process_read_command(t, &img->proc);
-	if (is_first && img->was_read)
+	if (is_first && img->was_read) {
 		owner_fill(t, img);
+		owner_find_tenant(t, img, NULL);
+	}
 	image_forget_view(t);
 	if (t->nr_dirs > t->max_dirs)
 		image_forget_dir(t, img);
@@ -625,7 +639,7 @@ static struct image *resolve_exec_id(struct process_table *t, struct image *img,
 	}
 	if (!img->is_newest)
 		return NULL;
-	next = image_new(t, img->proc.tgid, time_ns);
+	next = image_new(t, img->proc.tgid, time_ns, img);
 	if (!next)
 		return NULL;
 	image_inherit(next, img);
@@ -835,8 +849,10 @@ struct jit_store *process_table_jit_store(struct process_table *t)
 int process_add_interp_code(struct process_table *t, struct process *p,
 			    const struct lb_interp_code *record, size_t size_bytes)
 {
-	if (!p->interp_codes.nr)
+	if (!p->interp_codes.nr) {
+		p->interp_codes.tenant = p->tenant;
 		process_read_command(t, p);
+	}
 	return interp_codes_add(&p->interp_codes, t->interp_store, record, size_bytes);
 }
 
@@ -977,6 +993,17 @@ void process_table_stats(const struct process_table *t, struct process_table_sta
 struct target_file *process_table_file(struct process_table *t, uint32_t id)
 {
 	return file_cache_at(t->files, id);
+}
+
+void process_table_each_refused(struct process_table *t, quota_refused_fn fn, void *ctx)
+{
+	quota_each_refused(&t->budget.quota, fn, ctx);
+	quota_each_refused(file_cache_quota(t->files), fn, ctx);
+	quota_each_refused(&t->image_quota, fn, ctx);
+	quota_each_refused(&t->mapping_quota, fn, ctx);
+	quota_each_refused(&t->jit_store->quota, fn, ctx);
+	quota_each_refused(&t->jit_store->registration_quota, fn, ctx);
+	quota_each_refused(&t->interp_store->quota, fn, ctx);
 }
 
 const struct process_owner *process_table_cgroup(struct process_table *t, uint64_t id,

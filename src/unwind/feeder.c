@@ -70,7 +70,7 @@ struct watched_image {
 	struct lb_image key; /* start_boottime_ns 0: forked, not sampled yet */
 	bool in_use;
 	bool is_dirty; /* its segments must be rebuilt */
-	uint32_t run; /* its segments in the kernel's entry; 0: no entry */
+	struct unwind_entry entry; /* in the kernel's tables */
 	uint64_t maps_changes, jit_changes; /* of the process, when they were built */
 	uint64_t interp_changes; /* of its maps, at the last search for an interpreter */
 	uint64_t told_ns; /* CLOCK_MONOTONIC: when they were built */
@@ -120,6 +120,7 @@ int unwind_feeder_new(uint64_t max_row_bytes, const struct unwind_kmaps *maps,
 		      struct error *err)
 {
 	_cleanup_(unwind_feeder_freep) struct unwind_feeder *w = calloc(1, sizeof(*w));
+	bool is_shared = process_table_is_shared(processes);
 	int rc;
 
 	if (!w)
@@ -130,7 +131,7 @@ int unwind_feeder_new(uint64_t max_row_bytes, const struct unwind_kmaps *maps,
 	w->asks_left = ASKS_AT_ONCE;
 	w->asks_since_ns = clock_now_ns();
 	rc = unwind_tables_new(max_row_bytes, maps, &w->tables, err);
-	if (!rc && process_table_is_shared(processes))
+	if (!rc && is_shared)
 		unwind_tables_share(w->tables);
 	if (!rc)
 		rc = unwind_files_new(w->tables, processes, decoder, &w->totals,
@@ -138,6 +139,8 @@ int unwind_feeder_new(uint64_t max_row_bytes, const struct unwind_kmaps *maps,
 	if (!rc)
 		rc = unwind_texts_new(w->tables, process_table_jit_store(processes),
 				      decoder, &w->totals, &w->texts, err);
+	if (!rc && is_shared)
+		unwind_texts_share(w->texts);
 	if (rc)
 		return rc;
 	*ret = take_ptr(w);
@@ -169,7 +172,7 @@ void unwind_feeder_free(struct unwind_feeder *w)
 
 static void forget_image(struct unwind_feeder *w, struct watched_image *img)
 {
-	unwind_process_remove(w->tables, &img->key, &img->run);
+	unwind_process_remove(w->tables, &img->key, &img->entry);
 	unwind_texts_put(w->texts, &img->texts);
 	unwind_interp_put(w->tables, img->interp.number);
 	*img = (struct watched_image){0};
@@ -274,7 +277,7 @@ static void find_changed(struct unwind_feeder *w)
 	for (size_t i = 0; i < w->nr_used; i++) {
 		uint32_t id = w->used[i];
 		struct watched_image *img = &w->images[id];
-		const struct process *p = img->run ? process_of(w, id) : NULL;
+		const struct process *p = img->entry.run ? process_of(w, id) : NULL;
 
 		if (p && (p->maps.nr_changes != img->maps_changes ||
 			  p->jit_code.nr_changes != img->jit_changes))
@@ -487,8 +490,8 @@ static bool update_kernel_entry(struct unwind_feeder *w, struct process *p,
 		mark_awaited(&w->segments, p, &img->interp);
 		w->nr_waiting++;
 	}
-	unwind_tables_serve(w->tables, p->uid);
-	rc = unwind_process_set(w->tables, &img->key, &img->run, w->segments.items,
+	unwind_tables_serve(w->tables, p->tenant);
+	rc = unwind_process_set(w->tables, &img->key, &img->entry, w->segments.items,
 				w->segments.nr, img->interp.number, img->interp.tls_off,
 				img->interp.text_bias);
 	if (rc) {
@@ -596,7 +599,7 @@ static bool ask_for_interp(struct unwind_feeder *w, const struct process *p,
 				interp->text_bias, &place);
 	/* Discard the answer if the pid was reused during the query. */
 	if (state == LOCATE_FOUND && process_is_alive(w->processes, p)) {
-		unwind_tables_serve(w->tables, p->uid);
+		unwind_tables_serve(w->tables, p->tenant);
 		found(w, interp, &place);
 		return true;
 	}
@@ -673,7 +676,7 @@ static void find_interps(struct unwind_feeder *w, uint64_t deadline_ns)
 		struct watched_image *img = &w->images[id];
 		const struct process *p;
 
-		if (!img->run || img->interp.state == IMAGE_INTERP_FOUND ||
+		if (!img->entry.run || img->interp.state == IMAGE_INTERP_FOUND ||
 		    img->interp.state == IMAGE_INTERP_REFUSED)
 			continue;
 		p = process_of(w, id);
@@ -749,7 +752,7 @@ static void take_request(struct unwind_feeder *w, const struct lb_unwind_request
 
 	if (!img)
 		return;
-	if (r->kind == LB_REQUEST_PROCESS || !img->run ||
+	if (r->kind == LB_REQUEST_PROCESS || !img->entry.run ||
 	    p->maps.nr_changes != img->maps_changes)
 		mark(w, img);
 	if (r->ip)
@@ -849,6 +852,12 @@ void unwind_feeder_drain(struct unwind_feeder *w)
 	}
 	forget_over(w);
 	w->is_expecting = true; /* files were opened, or can be opened now */
+}
+
+void unwind_feeder_each_refused(struct unwind_feeder *w, quota_refused_fn fn, void *ctx)
+{
+	unwind_tables_each_refused(w->tables, fn, ctx);
+	unwind_texts_each_refused(w->texts, fn, ctx);
 }
 
 void unwind_feeder_totals(const struct unwind_feeder *w, struct unwind_totals *ret)

@@ -77,6 +77,8 @@ void unwind_feeder_grace(struct unwind_feeder *w);
 /** Call after each drain: drops entries of processes that have exited. */
 void unwind_feeder_drain(struct unwind_feeder *w);
 
+/** quota_each_refused() of all its tables. */
+void unwind_feeder_each_refused(struct unwind_feeder *w, quota_refused_fn fn, void *ctx);
 void unwind_feeder_totals(const struct unwind_feeder *w, struct unwind_totals *ret);
 
 #endif

@@ -73,6 +73,7 @@ struct unwind_file {
 	uint64_t unused_ns; /* when it was first seen closed; 0: open */
 	uint64_t pause_until_ns;
 	struct lb_unwind_file_key shared; /* inode 0: it is not, or it is the vdso */
+	struct tenant payer; /* of that */
 	bool was_judged; /* whether it can be shared */
 };
 
@@ -124,7 +125,7 @@ static void forget_file(struct unwind_files *f, uint32_t id, uint32_t use)
 	struct unwind_file *file = &f->files[id];
 
 	if (file->shared.inode)
-		unwind_file_unshare(f->tables, &file->shared);
+		unwind_file_unshare(f->tables, &file->shared, file->payer);
 	for (unsigned int i = 0; i < file->nr_objects; i++)
 		unwind_object_remove(f->tables, file->objects[i].object);
 	*file = (struct unwind_file){.use = use};
@@ -134,6 +135,13 @@ static void forget_file(struct unwind_files *f, uint32_t id, uint32_t use)
 static const struct target_file *target_of(const struct unwind_files *f, uint32_t id)
 {
 	return id == VDSO ? NULL : process_table_file(f->processes, id);
+}
+
+static struct tenant payer_of(const struct unwind_files *f, uint32_t id)
+{
+	const struct target_file *target = target_of(f, id);
+
+	return target ? target->tenant : (struct tenant){0};
 }
 
 /* Resets the entry of an id that was reused for another file. */
@@ -314,8 +322,10 @@ static void share(struct unwind_files *f, uint32_t id, const struct mapping *m,
 	key = key_of(m);
 	value.size_bytes = is_vdso ? f->vdso_bytes : m->file->size_bytes;
 	value.mtime_ns = is_vdso ? 0 : m->file->mtime_ns;
-	if (!unwind_file_share(f->tables, &key, &value))
+	if (!unwind_file_share(f->tables, &key, &value)) {
 		file->shared = key;
+		file->payer = payer_of(f, id);
+	}
 }
 
 void unwind_files_segment(struct unwind_files *f, const struct mapping *m,
@@ -328,8 +338,10 @@ void unwind_files_segment(struct unwind_files *f, const struct mapping *m,
 
 	*ret = (struct lb_unwind_segment){
 		.start = m->start, .end = m->end, .flags = LB_SEGMENT_NO_ROWS};
-	if (first <= last && file_of(f, m, &id))
+	if (first <= last && file_of(f, m, &id)) {
+		unwind_tables_serve(f->tables, payer_of(f, id));
 		o = object_for(f, id, first, last);
+	}
 	if (!o)
 		return;
 	share(f, id, m, o);
@@ -430,7 +442,7 @@ static bool read_file(struct unwind_files *f, uint32_t id, const struct asked_pa
 		return false;
 	file->was_read = true;
 	worker_serves(f->decoder, target ? target->uid : 0);
-	unwind_tables_serve(f->tables, target ? target->uid : 0);
+	unwind_tables_serve(f->tables, payer_of(f, id));
 	answer = rows_of_file(f->decoder, target ? target->fd : f->vdso_fd, pages, nr,
 			      &rows);
 	end_ns = clock_now_ns();

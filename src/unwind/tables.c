@@ -149,7 +149,7 @@ struct rules {
 	struct lb_unwind_rule *items; /* LB_UNWIND_MAX_RULES of them, mapped */
 	struct rule_use {
 		uint32_t nr_refs; /* rows, and fills that have begun */
-		uint32_t uid; /* user for whom it was added */
+		struct tenant tenant; /* for whom it was added */
 		bool is_resting; /* it is in resting */
 	} * uses; /* as many; heap */
 	uint16_t *free, *resting; /* numbers; same */
@@ -184,15 +184,15 @@ static uint32_t nr_rules(const struct rules *r)
 }
 
 /* Return: its number, or HASHMAP_NONE: no room. */
-static uint32_t add_rule(struct rules *r, uint32_t uid, uint64_t hash,
+static uint32_t add_rule(struct rules *r, struct tenant who, uint64_t hash,
 			 const struct lb_unwind_rule *rule)
 {
 	uint32_t number = r->nr_free ? r->free[r->nr_free - 1] : r->top;
 
-	if (number == LB_UNWIND_MAX_RULES || !quota_take(&r->quota, uid, 1))
+	if (number == LB_UNWIND_MAX_RULES || !quota_take(&r->quota, who, 1))
 		return HASHMAP_NONE;
 	if (hashmap_add(&r->index, hash, number)) {
-		quota_give(&r->quota, uid, 1);
+		quota_give(&r->quota, who, 1);
 		return HASHMAP_NONE;
 	}
 	if (r->nr_free)
@@ -200,7 +200,7 @@ static uint32_t add_rule(struct rules *r, uint32_t uid, uint64_t hash,
 	else
 		r->top++;
 	r->items[number] = *rule;
-	r->uses[number] = (struct rule_use){.uid = uid};
+	r->uses[number] = (struct rule_use){.tenant = who};
 	return number;
 }
 
@@ -208,14 +208,14 @@ static uint32_t add_rule(struct rules *r, uint32_t uid, uint64_t hash,
  * Takes a reference to @rule, which is added if needed. Return: its number; without room
  * that of {LB_CFA_UNSUPPORTED} (counted).
  */
-static uint16_t rules_get(struct rules *r, uint32_t uid,
+static uint16_t rules_get(struct rules *r, struct tenant who,
 			  const struct lb_unwind_rule *rule)
 {
 	uint64_t hash = rule_hash(rule);
 	uint32_t number = hashmap_find(&r->index, hash, rule_eq, rule, r);
 
 	if (number == HASHMAP_NONE)
-		number = add_rule(r, uid, hash, rule);
+		number = add_rule(r, who, hash, rule);
 	if (number == HASHMAP_NONE) {
 		r->nr_refused++;
 		number = RULE_UNSUPPORTED;
@@ -245,7 +245,7 @@ static void rules_wake(struct rules *r)
 		if (use->nr_refs)
 			continue;
 		hashmap_remove(&r->index, rule_hash(&r->items[number]), number);
-		quota_give(&r->quota, use->uid, 1);
+		quota_give(&r->quota, use->tenant, 1);
 		r->free[r->nr_free++] = number;
 	}
 	r->nr_resting = 0;
@@ -264,8 +264,10 @@ static int rules_init(struct rules *r, int fd)
 	r->free = calloc(LB_UNWIND_MAX_RULES, sizeof(*r->free));
 	r->resting = calloc(LB_UNWIND_MAX_RULES, sizeof(*r->resting));
 	/* These two keep a reference for ever. */
-	if (!r->uses || !r->free || !r->resting || rules_get(r, 0, &none) != RULE_NONE ||
-	    rules_get(r, 0, &unsupported) != RULE_UNSUPPORTED || r->top != 2)
+	if (!r->uses || !r->free || !r->resting ||
+	    rules_get(r, (struct tenant){0}, &none) != RULE_NONE ||
+	    rules_get(r, (struct tenant){0}, &unsupported) != RULE_UNSUPPORTED ||
+	    r->top != 2)
 		return -ENOMEM;
 	return 0;
 }
@@ -428,6 +430,9 @@ struct page_runs {
 	struct spans spans;
 	/* length of the run that begins at this page; 0: none; heap */
 	uint32_t *run_pages;
+	uint32_t *run_of; /* first page of the run that this page is in; heap */
+	struct tenant *tenants; /* of the run that begins at this page; heap */
+	struct quota quota, row_quota; /* of pages, of their rows */
 	uint32_t hand; /* of the clock algorithm: where the last eviction ended */
 	uint32_t top; /* pages from here on were never used */
 	uint64_t nr_runs, nr_pages; /* held */
@@ -441,7 +446,9 @@ static int pages_init(struct page_runs *r, int fd)
 	if (!r->pages)
 		return -errno;
 	r->run_pages = calloc(LB_UNWIND_MAX_PAGES, sizeof(*r->run_pages));
-	if (!r->run_pages)
+	r->run_of = calloc(LB_UNWIND_MAX_PAGES, sizeof(*r->run_of));
+	r->tenants = calloc(LB_UNWIND_MAX_PAGES, sizeof(*r->tenants));
+	if (!r->run_pages || !r->run_of || !r->tenants)
 		return -ENOMEM;
 	return spans_init(&r->spans, LB_UNWIND_MAX_PAGES);
 }
@@ -451,6 +458,15 @@ static void pages_deinit(struct page_runs *r)
 	kmap_unmap(r->pages, PAGES_BYTES);
 	spans_deinit(&r->spans);
 	free(r->run_pages);
+	free(r->run_of);
+	free(r->tenants);
+	quota_deinit(&r->quota);
+	quota_deinit(&r->row_quota);
+}
+
+static struct tenant tenant_of_page(const struct page_runs *r, uint32_t page)
+{
+	return r->tenants[r->run_of[page]];
 }
 
 static bool page_is_absent(const struct page_runs *r, uint32_t page)
@@ -484,7 +500,7 @@ struct segment_run {
 	uint32_t stamp; /* its index; the segments follow */
 	uint32_t nr;
 	uint32_t nr_refs; /* 0: this entry is free */
-	uint32_t uid; /* user for whom it was made */
+	struct tenant tenant; /* for whom it was made */
 	uint32_t next_free; /* of a free entry: another one, or 0 */
 };
 
@@ -548,7 +564,7 @@ static void free_entry(struct segment_runs *r, uint32_t number)
 }
 
 /* Allocates a run of @nr segments in the kernel's array. Return: 0 or -ENOSPC. */
-static int add_run(struct segment_runs *r, uint32_t uid, uint64_t hash, size_t nr,
+static int add_run(struct segment_runs *r, struct tenant who, uint64_t hash, size_t nr,
 		   uint32_t *ret)
 {
 	uint32_t number = r->first_free ? r->first_free : (uint32_t)r->nr, at;
@@ -556,11 +572,11 @@ static int add_run(struct segment_runs *r, uint32_t uid, uint64_t hash, size_t n
 	if (nr >= LB_UNWIND_MAX_SEGMENTS ||
 	    vec_grow(&r->items, &r->cap, number + 1, sizeof(*r->items), 0))
 		return -ENOSPC;
-	if (!quota_take(&r->quota, uid, nr + 1))
+	if (!quota_take(&r->quota, who, nr + 1))
 		return -ENOSPC;
 	at = spans_take(&r->spans, (uint32_t)nr + 1);
 	if (at == SPANS_NONE || hashmap_add(&r->index, hash, number)) {
-		quota_give(&r->quota, uid, nr + 1);
+		quota_give(&r->quota, who, nr + 1);
 		if (at != SPANS_NONE)
 			spans_rest(&r->spans, at, (uint32_t)nr + 1);
 		return -ENOSPC;
@@ -572,7 +588,7 @@ static int add_run(struct segment_runs *r, uint32_t uid, uint64_t hash, size_t n
 	r->items[number] = (struct segment_run){.hash = hash,
 						.generation = ++r->last_generation,
 						.stamp = at,
-						.uid = uid,
+						.tenant = who,
 						.nr = (uint32_t)nr};
 	r->nr_segments += nr + 1;
 	*ret = number;
@@ -600,7 +616,7 @@ static void write_run(struct segment_runs *r, const struct segment_run *run,
  * Takes a reference to the run equal to @segments; creates it if needed.
  * Return: 0 with its number in @ret, or -ENOSPC.
  */
-static int get_run(struct segment_runs *r, uint32_t uid,
+static int get_run(struct segment_runs *r, struct tenant who,
 		   const struct lb_unwind_segment *segments, size_t nr, uint32_t *ret)
 {
 	struct wanted_run wanted = {segments, nr};
@@ -608,7 +624,7 @@ static int get_run(struct segment_runs *r, uint32_t uid,
 
 	*ret = hashmap_find(&r->index, hash, run_eq, &wanted, r);
 	if (*ret == HASHMAP_NONE) {
-		if (add_run(r, uid, hash, nr, ret))
+		if (add_run(r, who, hash, nr, ret))
 			return -ENOSPC;
 		write_run(r, &r->items[*ret], segments);
 	}
@@ -628,7 +644,7 @@ static void put_run(struct segment_runs *r, uint32_t number)
 	hashmap_remove(&r->index, run->hash, number);
 	spans_rest(&r->spans, run->stamp, run->nr + 1);
 	r->nr_segments -= run->nr + 1;
-	quota_give(&r->quota, run->uid, run->nr + 1);
+	quota_give(&r->quota, run->tenant, run->nr + 1);
 	free_entry(r, number);
 }
 
@@ -642,7 +658,7 @@ struct interps {
 	struct interp_place {
 		struct lb_interp layout;
 		uint32_t nr_refs;
-		uint32_t uid; /* user for whom it was added */
+		struct tenant tenant; /* for whom it was added */
 		enum {
 			INTERP_FREE,
 			INTERP_HELD,
@@ -668,7 +684,7 @@ static uint32_t interp_find(const struct interps *all, const struct lb_interp *l
 }
 
 /* Return: its index; LB_MAX_INTERPS: no room. */
-static uint32_t interp_add(struct interps *all, int fd, uint32_t uid,
+static uint32_t interp_add(struct interps *all, int fd, struct tenant who,
 			   const struct lb_interp *layout)
 {
 	struct lb_interp new = *layout;
@@ -676,15 +692,15 @@ static uint32_t interp_add(struct interps *all, int fd, uint32_t uid,
 
 	while (i < LB_MAX_INTERPS && all->at[i].state != INTERP_FREE)
 		i++;
-	if (i == LB_MAX_INTERPS || !quota_take(&all->quota, uid, 1))
+	if (i == LB_MAX_INTERPS || !quota_take(&all->quota, who, 1))
 		return LB_MAX_INTERPS;
 	new.use = all->at[i].layout.use;
 	if (kmap_update(fd, &i, &new)) {
-		quota_give(&all->quota, uid, 1);
+		quota_give(&all->quota, who, 1);
 		return LB_MAX_INTERPS;
 	}
 	all->at[i] =
-		(struct interp_place){.layout = new, .uid = uid, .state = INTERP_HELD};
+		(struct interp_place){.layout = new, .tenant = who, .state = INTERP_HELD};
 	return i;
 }
 
@@ -694,7 +710,7 @@ static void interp_end(struct interps *all, int fd, uint32_t i)
 
 	place->layout.use = (place->layout.use + 1) % LB_INTERP_USES;
 	kmap_update(fd, &i, &place->layout);
-	quota_give(&all->quota, place->uid, 1);
+	quota_give(&all->quota, place->tenant, 1);
 	place->state = INTERP_RESTS;
 }
 
@@ -720,9 +736,10 @@ struct unwind_tables {
 	struct row_slabs slabs;
 	struct page_runs pages;
 	struct rules rules;
-	uint32_t uid; /* user of the target that is served */
+	struct tenant tenant; /* of the target that is served */
 	struct interps interps;
 	struct segment_runs runs;
+	struct quota process_quota, file_quota;
 	bool is_object_removed; /* since the last grace period */
 	uint64_t nr_processes; /* held */
 	uint64_t nr_evicted, nr_refused_pages, nr_refused_processes;
@@ -768,6 +785,8 @@ void unwind_tables_free(struct unwind_tables *t)
 	pages_deinit(&t->pages);
 	rules_deinit(&t->rules);
 	quota_deinit(&t->interps.quota);
+	quota_deinit(&t->process_quota);
+	quota_deinit(&t->file_quota);
 	runs_deinit(&t->runs);
 	free(t);
 }
@@ -779,13 +798,20 @@ uint32_t unwind_object_add(struct unwind_tables *t, uint64_t nr_pages)
 	struct page_runs *r = &t->pages;
 	uint32_t object = UNWIND_NO_OBJECT;
 
-	if (nr_pages && nr_pages <= LB_UNWIND_MAX_PAGES)
+	if (nr_pages && nr_pages <= LB_UNWIND_MAX_PAGES &&
+	    quota_take(&r->quota, t->tenant, nr_pages)) {
 		object = spans_take(&r->spans, (uint32_t)nr_pages);
+		if (object == UNWIND_NO_OBJECT)
+			quota_give(&r->quota, t->tenant, nr_pages);
+	}
 	if (object == UNWIND_NO_OBJECT) {
 		t->nr_refused_pages += nr_pages;
 		return object;
 	}
 	r->run_pages[object] = (uint32_t)nr_pages;
+	r->tenants[object] = t->tenant;
+	for (uint32_t i = 0; i < nr_pages; i++)
+		r->run_of[object + i] = object;
 	r->nr_runs++;
 	r->nr_pages += nr_pages;
 	if (r->top < object + nr_pages)
@@ -810,6 +836,7 @@ static uint32_t clear_page(struct unwind_tables *t, uint32_t page)
 	for (uint32_t i = 0; i < nr_rows; i++)
 		rules_put(&t->rules, slab->rows[at + i].rule);
 	t->pages.nr_rows -= nr_rows;
+	quota_give(&t->pages.row_quota, tenant_of_page(&t->pages, page), nr_rows);
 	spans_rest(&slab->pieces, at / PIECE_ROWS, nr_pieces(nr_rows));
 	return nr_rows;
 }
@@ -821,6 +848,7 @@ void unwind_object_remove(struct unwind_tables *t, uint32_t object)
 
 	for (uint32_t i = 0; i < nr; i++)
 		clear_page(t, object + i);
+	quota_give(&r->quota, r->tenants[object], nr);
 	r->run_pages[object] = 0;
 	r->nr_runs--;
 	r->nr_pages -= nr;
@@ -828,11 +856,31 @@ void unwind_object_remove(struct unwind_tables *t, uint32_t object)
 	t->is_object_removed = true;
 }
 
+/* Whose pages are evicted. */
+struct evicted {
+	enum {
+		EVICT_OF_ONE,
+		EVICT_OF_ALL_OVER, /* of those who have more than their part of the rows */
+		EVICT_OF_ALL
+	} whose;
+	struct tenant one;
+};
+
+static bool may_evict(const struct page_runs *r, uint32_t page, struct evicted from)
+{
+	if (r->pages[page].state != LB_PAGE_ROWS)
+		return false;
+	return from.whose == EVICT_OF_ALL ||
+	       (from.whose == EVICT_OF_ONE
+			? tenant_is_same(tenant_of_page(r, page), from.one)
+			: quota_is_over(&r->row_quota, tenant_of_page(r, page)));
+}
+
 /*
  * Frees @nr_rows by the clock algorithm: a page that was used since the hand last
- * passed it is kept.
+ * passed it is kept. Return: how many were freed.
  */
-static void evict(struct unwind_tables *t, uint64_t nr_rows)
+static uint64_t evict_some(struct unwind_tables *t, uint64_t nr_rows, struct evicted from)
 {
 	struct page_runs *r = &t->pages;
 	uint64_t freed = 0;
@@ -842,7 +890,7 @@ static void evict(struct unwind_tables *t, uint64_t nr_rows)
 		uint32_t page = r->hand < r->top ? r->hand : 0;
 
 		r->hand = page + 1;
-		if (r->pages[page].state != LB_PAGE_ROWS)
+		if (!may_evict(r, page, from))
 			continue;
 		if (r->pages[page].used) {
 			__atomic_store_n(&r->pages[page].used, 0, __ATOMIC_RELAXED);
@@ -855,6 +903,22 @@ static void evict(struct unwind_tables *t, uint64_t nr_rows)
 	/* The walk marks a page as used only when it reads it, not if its cache hits. */
 	if (is_any_spared)
 		++*t->maps.pages_generation;
+	return freed;
+}
+
+/* Frees @nr_rows for @who: first from those who have more than their part, @who before all. */
+static void evict(struct unwind_tables *t, uint64_t nr_rows, struct tenant who)
+{
+	const struct quota *q = &t->pages.row_quota;
+	uint64_t freed = 0;
+
+	if (quota_is_over(q, who))
+		freed = evict_some(t, nr_rows, (struct evicted){EVICT_OF_ONE, who});
+	if (freed < nr_rows && quota_is_any_over(q))
+		freed += evict_some(t, nr_rows - freed,
+				    (struct evicted){EVICT_OF_ALL_OVER, who});
+	if (freed < nr_rows)
+		evict_some(t, nr_rows - freed, (struct evicted){EVICT_OF_ALL, who});
 }
 
 /*
@@ -866,7 +930,7 @@ static uint16_t *translate_rules(struct unwind_tables *t, const struct row_pages
 	uint16_t *numbers = calloc(pages->nr_rules + 1, sizeof(*numbers));
 
 	for (size_t i = 0; numbers && i < pages->nr_rules; i++)
-		numbers[i] = rules_get(&t->rules, t->uid, &pages->rules[i]);
+		numbers[i] = rules_get(&t->rules, t->tenant, &pages->rules[i]);
 	return numbers;
 }
 
@@ -886,6 +950,7 @@ static int fill_page(struct unwind_tables *t, uint32_t page, const struct row_pa
 	for (uint32_t i = 0; i < p->nr_rows; i++)
 		t->rules.uses[rows[i].rule].nr_refs++;
 	t->pages.nr_rows += p->nr_rows;
+	quota_add(&t->pages.row_quota, tenant_of_page(&t->pages, page), p->nr_rows);
 	set_page(&t->pages, page,
 		 (struct lb_unwind_page){.first_row = first,
 					 .last_row = (uint16_t)(p->nr_rows - 1),
@@ -904,15 +969,35 @@ static const struct row_page *find_page(const struct row_pages *pages, uint64_t 
 
 void unwind_tables_share(struct unwind_tables *t)
 {
-	t->rules.quota.max = LB_UNWIND_MAX_RULES;
-	t->interps.quota.max = LB_MAX_INTERPS;
+	t->rules.quota =
+		(struct quota){.what = "unwind rules", .max = LB_UNWIND_MAX_RULES};
+	t->interps.quota =
+		(struct quota){.what = "layouts of interpreters", .max = LB_MAX_INTERPS};
 	/* A quarter holds the largest run of one image, and its stamp. */
-	t->runs.quota.max = LB_UNWIND_MAX_SEGMENTS + 4;
+	t->runs.quota = (struct quota){.what = "unwind segments",
+				       .max = LB_UNWIND_MAX_SEGMENTS + 4};
+	t->pages.quota =
+		(struct quota){.what = "unwind pages", .max = LB_UNWIND_MAX_PAGES};
+	t->pages.row_quota = (struct quota){.max = t->slabs.max * LB_SLAB_ROWS};
+	t->process_quota = (struct quota){.what = "processes with unwind tables",
+					  .max = LB_UNWIND_MAX_PROCESSES};
+	t->file_quota = (struct quota){.what = "files for new processes",
+				       .max = LB_UNWIND_MAX_FILES};
 }
 
-void unwind_tables_serve(struct unwind_tables *t, uint32_t uid)
+void unwind_tables_serve(struct unwind_tables *t, struct tenant who)
 {
-	t->uid = uid;
+	t->tenant = who;
+}
+
+void unwind_tables_each_refused(struct unwind_tables *t, quota_refused_fn fn, void *ctx)
+{
+	quota_each_refused(&t->rules.quota, fn, ctx);
+	quota_each_refused(&t->interps.quota, fn, ctx);
+	quota_each_refused(&t->runs.quota, fn, ctx);
+	quota_each_refused(&t->pages.quota, fn, ctx);
+	quota_each_refused(&t->process_quota, fn, ctx);
+	quota_each_refused(&t->file_quota, fn, ctx);
 }
 
 /* Fills the pages of @object that have rows. @ret_wanting  rows without room */
@@ -956,7 +1041,7 @@ int unwind_object_fill(struct unwind_tables *t, uint32_t object,
 		    !find_page(pages, asked[i]))
 			set_empty(&t->pages, object + (uint32_t)asked[i]);
 	if (nr_wanting)
-		evict(t, nr_wanting);
+		evict(t, nr_wanting, t->pages.tenants[object]);
 	return nr_wanting ? -ENOSPC : 0;
 }
 
@@ -969,12 +1054,17 @@ bool unwind_page_is_absent(const struct unwind_tables *t, uint32_t object, uint6
 /* ---- processes ---- */
 
 int unwind_process_set(struct unwind_tables *t, const struct lb_image *image,
-		       uint32_t *run, const struct lb_unwind_segment *segments, size_t nr,
+		       struct unwind_entry *entry,
+		       const struct lb_unwind_segment *segments, size_t nr,
 		       uint32_t interp, int32_t interp_tls_off, uint64_t interp_bias)
 {
+	bool is_new = !entry->run;
 	uint32_t next;
-	int rc = get_run(&t->runs, t->uid, segments, nr, &next);
+	int rc = is_new && !quota_take(&t->process_quota, t->tenant, 1) ? -ENOSPC : 0;
+	bool has_place = is_new && !rc;
 
+	if (!rc)
+		rc = get_run(&t->runs, t->tenant, segments, nr, &next);
 	if (!rc) {
 		const struct segment_run *r = &t->runs.items[next];
 		struct lb_unwind_process value = {.generation = r->generation,
@@ -989,23 +1079,29 @@ int unwind_process_set(struct unwind_tables *t, const struct lb_image *image,
 			put_run(&t->runs, next);
 	}
 	if (rc) {
+		if (has_place)
+			quota_give(&t->process_quota, t->tenant, 1);
 		t->nr_refused_processes++;
 		return rc == -E2BIG ? -ENOSPC : rc;
 	}
-	t->nr_processes += !*run;
-	put_run(&t->runs, *run);
-	*run = next;
+	if (is_new) {
+		t->nr_processes++;
+		entry->payer = t->tenant;
+	}
+	put_run(&t->runs, entry->run);
+	entry->run = next;
 	return 0;
 }
 
 void unwind_process_remove(struct unwind_tables *t, const struct lb_image *image,
-			   uint32_t *run)
+			   struct unwind_entry *entry)
 {
-	if (!*run)
+	if (!entry->run)
 		return;
 	kmap_delete(t->maps.processes_fd, image);
-	put_run(&t->runs, *run);
-	*run = 0;
+	put_run(&t->runs, entry->run);
+	quota_give(&t->process_quota, entry->payer, 1);
+	*entry = (struct unwind_entry){0};
 	t->nr_processes--;
 }
 
@@ -1014,7 +1110,7 @@ uint32_t unwind_interp_get(struct unwind_tables *t, const struct lb_interp *inte
 	uint32_t i = interp_find(&t->interps, interp);
 
 	if (i == LB_MAX_INTERPS)
-		i = interp_add(&t->interps, t->maps.interps_fd, t->uid, interp);
+		i = interp_add(&t->interps, t->maps.interps_fd, t->tenant, interp);
 	return i == LB_MAX_INTERPS
 		       ? 0
 		       : unwind_interp_ref(
@@ -1046,12 +1142,21 @@ const struct lb_interp *unwind_interp_at(const struct unwind_tables *t, uint32_t
 int unwind_file_share(struct unwind_tables *t, const struct lb_unwind_file_key *key,
 		      const struct lb_unwind_file *file)
 {
-	return kmap_update(t->maps.files_fd, key, file);
+	int rc;
+
+	if (!quota_take(&t->file_quota, t->tenant, 1))
+		return -ENOSPC;
+	rc = kmap_update(t->maps.files_fd, key, file);
+	if (rc)
+		quota_give(&t->file_quota, t->tenant, 1);
+	return rc;
 }
 
-void unwind_file_unshare(struct unwind_tables *t, const struct lb_unwind_file_key *key)
+void unwind_file_unshare(struct unwind_tables *t, const struct lb_unwind_file_key *key,
+			 struct tenant payer)
 {
 	kmap_delete(t->maps.files_fd, key);
+	quota_give(&t->file_quota, payer, 1);
 }
 
 /* ---- maintenance ---- */
@@ -1079,7 +1184,7 @@ static void keep_reserve(struct unwind_tables *t)
 	    (!job_is_started(s->update.job) || job_wait(s->update.job, 0)))
 		slabs_grow(&t->slabs);
 	if (left < reserve)
-		evict(t, reserve - left);
+		evict(t, reserve - left, (struct tenant){0});
 }
 
 void unwind_tables_grace(struct unwind_tables *t)

@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/quota.h"
 #include "collect/kmap.h"
 #include "lineburn_unwind.h"
 #include "unwind/ask.h"
@@ -32,14 +33,17 @@ int unwind_tables_new(uint64_t max_row_bytes, const struct unwind_kmaps *maps,
 void unwind_tables_free(struct unwind_tables *t);
 DEFINE_CLEANUP(struct unwind_tables, unwind_tables_free);
 
-/** From now on nobody but root gets more than a quarter (base/quota.h). */
+/**
+ * Nobody but root gets more than a quarter (base/quota.h), of rows while others want them.
+ * Call it first.
+ */
 void unwind_tables_share(struct unwind_tables *t);
 
-/**
- * The next rules, layouts and segments are for a target of @uid, as worker_serves(); at
- * first root's.
- */
-void unwind_tables_serve(struct unwind_tables *t, uint32_t uid);
+/** @who pays for what is added next; at first root. */
+void unwind_tables_serve(struct unwind_tables *t, struct tenant who);
+
+/** quota_each_refused() of all tables. */
+void unwind_tables_each_refused(struct unwind_tables *t, quota_refused_fn fn, void *ctx);
 
 /* ---- objects: runs of pages ---- */
 
@@ -68,19 +72,26 @@ bool unwind_page_is_absent(const struct unwind_tables *t, uint32_t object, uint6
 
 /* ---- processes ---- */
 
+/* What an image has in the tables. Zeroed: nothing. */
+struct unwind_entry {
+	uint32_t run; /* number of its run of segments; 0: it has no entry */
+	struct tenant payer;
+};
+
 /**
  * Replaces the entry of @image. Equal runs of different images are stored once.
  *
- * @run       number of its segment run; 0: the image has no entry yet; updated
+ * @entry     updated
  * @segments  copied; must be sorted and disjoint
  * Return: 0, -ENOSPC (counted) or -errno; on failure nothing changed.
  */
 int unwind_process_set(struct unwind_tables *t, const struct lb_image *image,
-		       uint32_t *run, const struct lb_unwind_segment *segments, size_t nr,
+		       struct unwind_entry *entry,
+		       const struct lb_unwind_segment *segments, size_t nr,
 		       uint32_t interp, int32_t interp_tls_off, uint64_t interp_bias);
 /** Removes the entry of an image that has exited or changed, if it has one. */
 void unwind_process_remove(struct unwind_tables *t, const struct lb_image *image,
-			   uint32_t *run);
+			   struct unwind_entry *entry);
 /**
  * Takes a reference to a layout in the kernel's table, where it is added if needed.
  * Return: its number (LB_INTERP_NUMBER()); 0: no room, or quota.
@@ -98,11 +109,13 @@ const struct lb_interp *unwind_interp_at(const struct unwind_tables *t, uint32_t
 /**
  * Lets the kernel side use pages of an object for each mapping of a file that has no
  * segment yet. Call unwind_file_unshare() before the object is removed.
- * Return: 0 or -errno (-E2BIG: no room).
+ * Return: 0 or -errno (-E2BIG: no room; -ENOSPC: quota).
  */
 int unwind_file_share(struct unwind_tables *t, const struct lb_unwind_file_key *key,
 		      const struct lb_unwind_file *file);
-void unwind_file_unshare(struct unwind_tables *t, const struct lb_unwind_file_key *key);
+/** @payer  who was served by unwind_file_share() */
+void unwind_file_unshare(struct unwind_tables *t, const struct lb_unwind_file_key *key,
+			 struct tenant payer);
 
 /* ---- maintenance ---- */
 

@@ -25,6 +25,7 @@ struct registered_object {
 	struct unwind_text *texts;
 	size_t nr_texts, cap_texts;
 	uint32_t nr_refs; /* 0: free */
+	struct tenant tenant; /* of the image that had it first */
 	bool is_decoded; /* if the decoder could */
 	bool is_wanted; /* evicted rows were requested again */
 	uint64_t gone_ns; /* work space of unwind_texts_note_gone() */
@@ -40,6 +41,7 @@ struct unwind_texts {
 	size_t nr_free, cap_free;
 	struct hashmap by_serial;
 	size_t nr_texts; /* held */
+	struct quota quota; /* of these */
 	struct unwind_totals *totals; /* borrowed */
 };
 
@@ -68,7 +70,19 @@ void unwind_texts_free(struct unwind_texts *t)
 	free(t->bodies);
 	free(t->free_bodies);
 	hashmap_deinit(&t->by_serial);
+	quota_deinit(&t->quota);
 	free(t);
+}
+
+void unwind_texts_share(struct unwind_texts *t)
+{
+	t->quota =
+		(struct quota){.what = "unwind tables of code of JITs", .max = MAX_TEXTS};
+}
+
+void unwind_texts_each_refused(struct unwind_texts *t, quota_refused_fn fn, void *ctx)
+{
+	quota_each_refused(&t->quota, fn, ctx);
 }
 
 /* ---- bodies ---- */
@@ -80,7 +94,8 @@ static bool serial_eq(uint32_t item, const void *key, const void *ctx)
 	return t->bodies[item].serial == *(const uint64_t *)key;
 }
 
-static int add_body(struct unwind_texts *t, uint64_t serial, uint32_t *ret)
+static int add_body(struct unwind_texts *t, uint64_t serial, struct tenant who,
+		    uint32_t *ret)
 {
 	uint32_t number = (uint32_t)t->nr_bodies;
 
@@ -97,7 +112,7 @@ static int add_body(struct unwind_texts *t, uint64_t serial, uint32_t *ret)
 		t->nr_free--;
 	else
 		t->nr_bodies++;
-	t->bodies[number] = (struct registered_object){.serial = serial};
+	t->bodies[number] = (struct registered_object){.serial = serial, .tenant = who};
 	*ret = number;
 	return 0;
 }
@@ -112,6 +127,7 @@ static void put_body(struct unwind_texts *t, uint32_t number)
 		if (b->texts[i].object != UNWIND_NO_OBJECT)
 			unwind_object_remove(t->tables, b->texts[i].object);
 	t->nr_texts -= b->nr_texts;
+	quota_give(&t->quota, b->tenant, b->nr_texts);
 	hashmap_remove(&t->by_serial, hash_u64(0, b->serial), number);
 	free(b->texts);
 	*b = (struct registered_object){0};
@@ -128,14 +144,14 @@ static uint32_t find_body(const struct unwind_texts *t, const struct jit_object 
 
 /* Takes a reference to the body of @o for @set. */
 static int take_body(struct unwind_texts *t, const struct jit_object *o,
-		     struct text_set *set)
+		     struct tenant who, struct text_set *set)
 {
 	uint64_t serial = t->store->bodies[o->body].serial;
 	uint32_t number = find_body(t, o);
 
 	if (vec_grow(&set->bodies, &set->cap_bodies, set->nr_bodies + 1,
 		     sizeof(*set->bodies), 0) ||
-	    (number == HASHMAP_NONE && add_body(t, serial, &number)))
+	    (number == HASHMAP_NONE && add_body(t, serial, who, &number)))
 		return -ENOMEM;
 	t->bodies[number].nr_refs++;
 	set->bodies[set->nr_bodies++] = number;
@@ -162,7 +178,8 @@ static void add_text(struct unwind_texts *t, struct registered_object *b,
 
 	if (t->nr_texts == MAX_TEXTS ||
 	    vec_grow(&b->texts, &b->cap_texts, b->nr_texts + 1, sizeof(*b->texts),
-		     TEXTS_AT_ONE))
+		     TEXTS_AT_ONE) ||
+	    !quota_take(&t->quota, b->tenant, 1))
 		return;
 	new.object = unwind_object_add(t->tables, last_page + 1);
 	b->texts[b->nr_texts++] = new;
@@ -279,7 +296,7 @@ int unwind_texts_get(struct unwind_texts *t, const struct process *p,
 
 	if (!c->nr)
 		return 0;
-	unwind_tables_serve(t->tables, p->uid);
+	unwind_tables_serve(t->tables, p->tenant);
 	batch = calloc(1, sizeof(*batch));
 	rc = batch ? 0 : -ENOMEM;
 	if (batch)
@@ -290,7 +307,7 @@ int unwind_texts_get(struct unwind_texts *t, const struct process *p,
 
 		if (o->until_ns != UINT64_MAX || !o->size_bytes)
 			continue;
-		if (take_body(t, o, ret)) {
+		if (take_body(t, o, p->tenant, ret)) {
 			rc = -ENOMEM;
 			break;
 		}

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/quota.h"
 
 struct jit_store;
 struct process;
@@ -26,6 +27,11 @@ int unwind_texts_new(struct unwind_tables *tables, const struct jit_store *store
 		     struct unwind_texts **ret, struct error *err);
 void unwind_texts_free(struct unwind_texts *t);
 DEFINE_CLEANUP(struct unwind_texts, unwind_texts_free);
+
+/** Nobody but root gets more than a quarter of the texts. Call it first. */
+void unwind_texts_share(struct unwind_texts *t);
+/** quota_each_refused() of the texts. */
+void unwind_texts_each_refused(struct unwind_texts *t, quota_refused_fn fn, void *ctx);
 
 struct unwind_text {
 	uint64_t start, end; /* run-time addresses */

@@ -173,7 +173,7 @@ static void apply(struct jit_watch *w, const struct jit_event *ev)
 	}
 	if (ev->failure == LB_JIT_NOT_ELF)
 		return; /* the probe counts these */
-	store->uid = p->uid;
+	store->tenant = p->tenant;
 	if (jit_code_register(&p->jit_code, store, &r) || !ev->object) {
 		p->jit_code.walk_wanted = true;
 		w->look_wanted = true;
@@ -353,7 +353,7 @@ static void found(void *ctx, const struct list_object *object, enum list_state s
 	else
 		walk->seen[walk->nr_seen++] = object->entry_addr;
 	walk->has_news |= state == LIST_NEW;
-	store->uid = walk->p->uid;
+	store->tenant = walk->p->tenant;
 	if (jit_code_register(&walk->p->jit_code, store, &r))
 		walk->no_room = true;
 }

@@ -3,24 +3,41 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "base/quota.h"
 
-static void a_user_gets_a_quarter(void **state)
+static const struct tenant root, alice = {.uid = 1000}, bob = {.uid = 1001},
+				 web = {.container = 7}, db = {.container = 8};
+
+static void a_tenant_gets_a_quarter(void **state)
 {
 	struct quota q = {.max = 40};
 
 	(void)state;
 	for (int i = 0; i < 10; i++)
-		assert_true(quota_take(&q, 1000, 1));
-	assert_false(quota_take(&q, 1000, 1));
-	assert_true(quota_take(&q, 1001, 10));
-	assert_false(quota_take(&q, 1001, 1));
-	quota_give(&q, 1000, 3);
-	assert_false(quota_take(&q, 1000, 4));
-	assert_true(quota_take(&q, 1000, 3));
+		assert_true(quota_take(&q, alice, 1));
+	assert_false(quota_take(&q, alice, 1));
+	assert_true(quota_take(&q, bob, 10));
+	assert_false(quota_take(&q, bob, 1));
+	quota_give(&q, alice, 3);
+	assert_false(quota_take(&q, alice, 4));
+	assert_true(quota_take(&q, alice, 3));
+	quota_deinit(&q);
+}
+
+/* Each container is a tenant, also if root is its user. */
+static void containers_are_kept_apart(void **state)
+{
+	struct quota q = {.max = 40};
+
+	(void)state;
+	assert_true(quota_take(&q, web, 10));
+	assert_false(quota_take(&q, web, 1));
+	assert_true(quota_take(&q, db, 10));
+	assert_true(quota_take(&q, alice, 10));
 	quota_deinit(&q);
 }
 
@@ -29,48 +46,130 @@ static void root_gets_what_is_there(void **state)
 	struct quota q = {.max = 40};
 
 	(void)state;
-	assert_true(quota_take(&q, 0, 40));
+	assert_true(quota_take(&q, root, 40));
+	assert_false(quota_is_over(&q, root));
 	/* Not known: one user, which is not root. */
-	assert_true(quota_take(&q, UINT32_MAX, 10));
-	assert_false(quota_take(&q, UINT32_MAX, 1));
+	assert_true(quota_take(&q, TENANT_UNKNOWN, 10));
+	assert_false(quota_take(&q, TENANT_UNKNOWN, 1));
 	quota_deinit(&q);
 }
 
-static void without_a_maximum_all_is_counted(void **state)
+static void without_a_maximum_nothing_is_refused(void **state)
 {
 	struct quota q = {0};
 
 	(void)state;
-	assert_true(quota_take(&q, 1000, 1000));
-	quota_give(&q, 1000, 999);
-	q.max = 4;
-	assert_false(quota_take(&q, 1000, 1));
+	assert_true(quota_take(&q, alice, 1000));
+	quota_add(&q, alice, 1000);
+	assert_false(quota_is_over(&q, alice));
+	quota_give(&q, alice, 1000);
 	quota_deinit(&q);
 }
 
-static void many_users_are_kept_apart(void **state)
+static void who_got_more_without_a_question_is_over(void **state)
 {
-	struct quota q = {.max = 4};
+	struct quota q = {.max = 40};
 
 	(void)state;
-	for (uint32_t uid = 1; uid <= 5000; uid++)
-		assert_true(quota_take(&q, uid, 1));
-	for (uint32_t uid = 1; uid <= 5000; uid++) {
-		assert_false(quota_take(&q, uid, 1));
-		quota_give(&q, uid, 1);
-	}
-	for (uint32_t uid = 1; uid <= 5000; uid++)
-		assert_true(quota_take(&q, uid, 1));
+	quota_add(&q, alice, 10);
+	assert_false(quota_is_over(&q, alice));
+	quota_add(&q, alice, 1);
+	assert_true(quota_is_over(&q, alice));
+	assert_false(quota_is_over(&q, bob));
+	assert_false(quota_take(&q, alice, 0));
+	quota_give(&q, alice, 1);
+	assert_false(quota_is_over(&q, alice));
+	quota_deinit(&q);
+}
+
+struct refusals {
+	struct tenant who[4];
+	uint64_t nr[4];
+	size_t nr_told;
+};
+
+static void on_refused(void *ctx, const struct quota *q, struct tenant who, uint64_t nr)
+{
+	struct refusals *r = ctx;
+
+	assert_string_equal(q->what, "places");
+	r->who[r->nr_told] = who;
+	r->nr[r->nr_told++] = nr;
+}
+
+static void refusals_are_counted_by_tenant(void **state)
+{
+	struct quota q = {.max = 40, .what = "places"};
+	struct refusals told = {0};
+
+	(void)state;
+	quota_take(&q, web, 10);
+	quota_take(&q, bob, 10);
+	quota_take(&q, alice, 10);
+	quota_take(&q, alice, 3);
+	quota_take(&q, alice, 4);
+	quota_take(&q, db, 11);
+	quota_each_refused(&q, on_refused, &told);
+	assert_int_equal(told.nr_told, 2);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(told.nr[i], tenant_is_same(told.who[i], alice) ? 7 : 11);
+	assert_false(tenant_is_same(told.who[0], told.who[1]));
+	/* Each is told once. */
+	quota_each_refused(&q, on_refused, &told);
+	assert_int_equal(told.nr_told, 2);
+	quota_deinit(&q);
+}
+
+static void many_tenants_come_and_go(void **state)
+{
+	struct quota q = {.max = 4};
+	struct tenant who = {0};
+
+	(void)state;
+	for (who.uid = 1; who.uid <= 5000; who.uid++)
+		assert_true(quota_take(&q, who, 1));
+	for (who.uid = 1; who.uid <= 5000; who.uid++)
+		assert_false(quota_take(&q, who, 1));
+	for (who.uid = 1; who.uid <= 5000; who.uid += 2)
+		quota_give(&q, who, 1);
+	for (who.uid = 1; who.uid <= 5000; who.uid++)
+		assert_int_equal(quota_take(&q, who, 1), who.uid % 2);
+	for (who.uid = 1; who.uid <= 5000; who.uid++)
+		quota_give(&q, who, 1);
+	quota_deinit(&q);
+}
+
+/* Who has no place and was told of costs nothing. */
+static void empty_accounts_are_dropped(void **state)
+{
+	struct quota q = {.max = 40, .what = "places"};
+	struct refusals told = {0};
+
+	(void)state;
+	quota_take(&q, alice, 1);
+	quota_take(&q, bob, 1);
+	quota_take(&q, bob, 10);
+	quota_give(&q, alice, 1);
+	assert_int_equal(q.nr_accounts, 1);
+	quota_give(&q, bob, 1);
+	assert_int_equal(q.nr_accounts, 1);
+	quota_each_refused(&q, on_refused, &told);
+	assert_int_equal(told.nr_told, 1);
+	assert_int_equal(q.nr_accounts, 0);
 	quota_deinit(&q);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_user_gets_a_quarter),
+		cmocka_unit_test(a_tenant_gets_a_quarter),
+		cmocka_unit_test(containers_are_kept_apart),
 		cmocka_unit_test(root_gets_what_is_there),
-		cmocka_unit_test(without_a_maximum_all_is_counted),
-		cmocka_unit_test(many_users_are_kept_apart),
+		cmocka_unit_test(without_a_maximum_nothing_is_refused),
+		cmocka_unit_test(who_got_more_without_a_question_is_over),
+		cmocka_unit_test(refusals_are_counted_by_tenant),
+		cmocka_unit_test(many_tenants_come_and_go),
+		cmocka_unit_test(empty_accounts_are_dropped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,7 @@ static struct root *root_of(int dir)
 	struct root *found;
 
 	proc_view_read(dir, PROC_VIEW_ROOT, &view);
-	found = roots_take(roots, &view.root);
+	found = roots_take(roots, &view.root, (struct tenant){0});
 	proc_view_deinit(&view);
 	return found;
 }
@@ -319,10 +319,10 @@ static void a_user_leaves_descriptors_to_others(void **state)
 
 	(void)state;
 	budget.max = 8;
-	file_cache_share(cache);
+	budget.quota.max = 8;
 	for (int i = 0; i < 5; i++) {
 		put(names[i], "x");
-		source.uid = i < 3 ? 1000 : 1001;
+		source.tenant.uid = i < 3 ? 1000 : 1001;
 		m = with_inode(mapping_of(names[i]));
 		file = file_cache_open(cache, &m, &source);
 		assert_int_equal(file->fd >= 0, i != 2);
@@ -330,10 +330,36 @@ static void a_user_leaves_descriptors_to_others(void **state)
 	assert_int_equal(budget.nr_refused, 1);
 	/* When files are closed there is room again. */
 	file_cache_close_unused(cache, (bool[8 * 4 + 1]){false});
-	source.uid = 1000;
+	source.tenant.uid = 1000;
 	m = with_inode(mapping_of("/c"));
 	file = file_cache_open(cache, &m, &source);
 	assert_true(file->fd >= 0);
+}
+
+/* A user may have a quarter of the entries, too, which stay when files are closed. */
+static void a_user_leaves_entries_to_others(void **state)
+{
+	static char names[12][8];
+	static const bool nothing[16] = {false};
+	struct file_source source = {.proc_dir = -1, .root = root};
+	struct target_file *file;
+	struct mapping m;
+
+	(void)state;
+	budget.max = 8;
+	file_cache_share(cache); /* 32 entries: 8 of a user */
+	for (int i = 0; i < 12; i++) {
+		snprintf(names[i], sizeof(names[i]), "/f%d", i);
+		put(names[i], "x");
+		source.tenant.uid = i < 10 ? 1000 : 1001;
+		m = with_inode(mapping_of(names[i]));
+		file = file_cache_open(cache, &m, &source);
+		assert_int_equal(file->id == 0, i == 8 || i == 9);
+	}
+	file_cache_forget_unused(cache, nothing);
+	source.tenant.uid = 1000;
+	m = with_inode(mapping_of(names[8]));
+	assert_int_not_equal(file_cache_open(cache, &m, &source)->id, 0);
 }
 
 static void limits_are_counted(void **state)
@@ -475,6 +501,7 @@ int main(void)
 		TEST(what_nobody_has_is_given_back),
 		TEST(ids_do_not_run_out),
 		TEST(other_kinds_have_no_file),
+		TEST(a_user_leaves_entries_to_others),
 		TEST(a_user_leaves_descriptors_to_others),
 		TEST(limits_are_counted),
 		TEST(processes_of_one_root_share_it),

@@ -104,6 +104,36 @@ static void test_texts_are_shared(void **state)
 	assert_int_equal(stats.nr_bytes, 0);
 }
 
+/* A user has a quarter of the bytes, and gives back what has gone. */
+static void test_a_user_leaves_room_to_others(void **state)
+{
+	struct interp_codes other = {.tenant.uid = 1001};
+	struct interp_codes same = {.tenant.uid = 1000};
+	uint64_t nr;
+	size_t len;
+
+	(void)state;
+	interp_store_free(s);
+	interp_store_new(65536, &s);
+	interp_store_share(s);
+	c.tenant.uid = 1000;
+	for (nr = 0; !c.nr_lost; nr++) {
+		len = make(nr, "/srv/app.py", "f", 100);
+		interp_codes_add(&c, s, &r, len);
+	}
+	assert_in_range(s->stats.nr_bytes, 65536 / 4 - 1000, 65536 / 4);
+	len = make(nr, "/srv/other.py",
+		   "a longer name than is left in its part of the room", 100);
+	assert_int_equal(interp_codes_add(&same, s, &r, len), -ENOSPC);
+	assert_int_equal(interp_codes_add(&other, s, &r, len), 0);
+	interp_codes_deinit(&c);
+	assert_int_equal(interp_codes_add(&same, s, &r, len), 0);
+	interp_codes_deinit(&same);
+	interp_codes_deinit(&other);
+	assert_int_equal(s->stats.nr_bytes, 0);
+	assert_int_equal(s->quota.nr_accounts, 1); /* its refusals are not told yet */
+}
+
 static void refuse(size_t len)
 {
 	/* A copy of exact size, so that AddressSanitizer sees reads past its end. */
@@ -307,6 +337,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_texts_are_shared, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_user_leaves_room_to_others, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_table_of_no_bytes_is_whole, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_malformed, setup, teardown),

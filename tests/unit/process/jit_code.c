@@ -461,24 +461,56 @@ static void a_user_leaves_room_to_others(void **state)
 	uint64_t entry = 1;
 
 	jit_store_share(f->store);
-	f->store->uid = 1000;
+	f->store->tenant.uid = 1000;
 	for (int i = 0; i < 64; i++)
 		assert_int_equal(add(f, entry++, "object", 100), 0);
 	assert_int_equal(add(f, entry++, "object", 100), -ENOSPC);
-	f->store->uid = 1001;
+	f->store->tenant.uid = 1001;
 	assert_int_equal(add(f, entry++, "object", 100), 0);
 	/* Objects that have gone give their room back to the user who had it. */
-	f->store->uid = 0;
+	f->store->tenant.uid = 0;
 	jit_code_unregister(&f->code, f->store, 1, 150);
 	jit_code_forget(&f->code, f->store, 200);
-	f->store->uid = 1000;
+	f->store->tenant.uid = 1000;
 	assert_int_equal(add(f, entry++, "object", 300), 0);
 	assert_int_equal(add(f, entry++, "object", 300), -ENOSPC);
+}
+
+/* A million registrations: a user may have a quarter; forks share theirs. */
+static void a_user_leaves_registrations_to_others(void **state)
+{
+	struct jit_code codes[5] = {{0}}, other = {0};
+	struct fixture *f = *state;
+	struct jit_registration r = {.symfile_addr = 1, .time_ns = 1};
+	int rc = 0;
+
+	jit_store_share(f->store);
+	f->store->tenant.uid = 1000;
+	for (int i = 0; i < 5 && !rc; i++)
+		for (r.entry_addr = 1; !rc && r.entry_addr <= JIT_CODE_MAX_OBJECTS;
+		     r.entry_addr++)
+			rc = jit_code_register(&codes[i], f->store, &r);
+	assert_int_equal(rc, -ENOSPC);
+	assert_int_equal(codes[3].nr, JIT_CODE_MAX_OBJECTS);
+	assert_int_equal(codes[4].nr, 0);
+	f->store->tenant.uid = 1001;
+	assert_int_equal(jit_code_register(&other, f->store, &r), 0);
+	f->store->tenant.uid = 1000;
+	assert_int_equal(jit_code_copy(&f->child, &codes[0], f->store, 2), 0);
+	jit_code_deinit(&codes[0], f->store);
+	assert_int_equal(jit_code_register(&codes[4], f->store, &r), -ENOSPC);
+	jit_code_deinit(&f->child, f->store);
+	assert_int_equal(jit_code_register(&codes[4], f->store, &r), 0);
+	for (int i = 1; i < 5; i++)
+		jit_code_deinit(&codes[i], f->store);
+	jit_code_deinit(&other, f->store);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_user_leaves_registrations_to_others,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_intervals, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_seen_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bytes_come_later, setup, teardown),

@@ -562,7 +562,7 @@ static void segments_are_shared(void **state)
 {
 	struct unwind_tables *t = *state;
 	struct lb_image a = image_nr(1), b = image_nr(2), c = image_nr(3);
-	uint32_t ra = 0, rb = 0, rc = 0;
+	struct unwind_entry ra = {0}, rb = {0}, rc = {0};
 	struct lb_unwind_process pa, pb, pc;
 	const struct lb_unwind_segment *s;
 	struct unwind_totals totals;
@@ -600,7 +600,7 @@ static void a_copy_that_is_out_of_date_is_seen(void **state)
 	struct unwind_tables *t = *state;
 	struct lb_image parent = image_nr(1), child = image_nr(2), other = image_nr(3);
 	struct lb_unwind_process entry, now;
-	uint32_t of_parent = 0, of_other = 0;
+	struct unwind_entry of_parent = {0}, of_other = {0};
 
 	unwind_process_set(t, &parent, &of_parent, two_segments, 2, 0, 0, 0);
 	lookup(kernel.maps.processes_fd, &parent, &entry);
@@ -621,7 +621,7 @@ static void processes_have_a_maximum(void **state)
 {
 	struct unwind_tables *t = *state;
 	struct unwind_totals totals;
-	uint32_t runs[MAX_ENTRIES] = {0}, refused = 0;
+	struct unwind_entry runs[MAX_ENTRIES] = {{0}}, refused = {0};
 	struct lb_unwind_process now;
 	struct lb_image image;
 
@@ -654,7 +654,7 @@ static void segments_have_a_maximum(void **state)
 	struct lb_unwind_segment *many = calloc(nr, sizeof(*many));
 	struct lb_image a = image_nr(1), b = image_nr(2);
 	struct lb_unwind_process now;
-	uint32_t ra = 0, rb = 0;
+	struct unwind_entry ra = {0}, rb = {0};
 
 	for (size_t i = 0; i < nr; i++)
 		many[i] = (struct lb_unwind_segment){.start = 16 * i, .end = 16 * i + 8};
@@ -817,27 +817,129 @@ static void a_user_leaves_places_to_others(void **state)
 	struct lb_interp python = {.version = 0};
 
 	unwind_tables_share(t);
-	unwind_tables_serve(t, 1000);
+	unwind_tables_serve(t, (struct tenant){.uid = 1000});
 	use_rules(t, 0, quarter + 100);
 	assert_int_equal(nr_refused(t), 100);
-	unwind_tables_serve(t, 1001);
+	unwind_tables_serve(t, (struct tenant){.uid = 1001});
 	use_rules(t, 100000, 500);
 	/* Those of another user are shared. */
 	use_rules(t, 0, quarter);
 	assert_int_equal(nr_refused(t), 100);
-	unwind_tables_serve(t, 0);
+	unwind_tables_serve(t, (struct tenant){.uid = 0});
 	use_rules(t, 200000, 2 * quarter);
 	assert_int_equal(nr_refused(t), 100);
 
-	unwind_tables_serve(t, 1000);
+	unwind_tables_serve(t, (struct tenant){.uid = 1000});
 	for (uint32_t i = 0; i < LB_MAX_INTERPS / 4; i++) {
 		python.version = i;
 		assert_int_equal(unwind_interp_get(t, &python), i + 1);
 	}
 	python.version = 1000;
 	assert_int_equal(unwind_interp_get(t, &python), 0);
-	unwind_tables_serve(t, 1001);
+	unwind_tables_serve(t, (struct tenant){.uid = 1001});
 	assert_int_equal(unwind_interp_get(t, &python), LB_MAX_INTERPS / 4 + 1);
+}
+
+static const struct tenant alice = {.uid = 1000}, bob = {.uid = 1001},
+			   web = {.container = 7};
+
+static void pages_are_left_to_others(void **state)
+{
+	struct unwind_tables *t = *state;
+	const uint64_t quarter = LB_UNWIND_MAX_PAGES / 4;
+	uint32_t object;
+
+	unwind_tables_share(t);
+	unwind_tables_serve(t, web);
+	object = unwind_object_add(t, quarter);
+	assert_int_not_equal(object, UNWIND_NO_OBJECT);
+	assert_int_equal(unwind_object_add(t, 1), UNWIND_NO_OBJECT);
+	assert_int_equal(totals_of(t).nr_pages_refused, 1);
+	unwind_tables_serve(t, bob);
+	assert_int_not_equal(unwind_object_add(t, quarter), UNWIND_NO_OBJECT);
+	unwind_object_remove(t, object); /* while another one is served */
+	unwind_tables_grace(t);
+	assert_int_equal(unwind_object_add(t, 1), UNWIND_NO_OBJECT);
+	unwind_tables_serve(t, web);
+	assert_int_not_equal(unwind_object_add(t, quarter), UNWIND_NO_OBJECT);
+}
+
+/* A place of a process, and of a file for processes that are not known yet. */
+static void entries_are_left_to_others(void **state)
+{
+	enum {
+		NR = LB_UNWIND_MAX_PROCESSES / 4
+	};
+	struct unwind_tables *t = *state;
+	struct unwind_entry *entries = calloc(NR + 1, sizeof(*entries)), other = {0};
+	struct lb_image image = image_nr(1);
+	struct lb_unwind_file_key key = {.inode = 1};
+	struct lb_unwind_file file = {.nr_pages = 1};
+
+	unwind_tables_share(t);
+	unwind_tables_serve(t, alice);
+	for (int i = 0; i <= NR; i++)
+		assert_int_equal(unwind_process_set(t, &image, &entries[i], two_segments,
+						    2, 0, 0, 0),
+				 i == NR ? -ENOSPC : 0);
+	for (int i = 0; i <= LB_UNWIND_MAX_FILES / 4; i++)
+		assert_int_equal(unwind_file_share(t, &key, &file),
+				 i == LB_UNWIND_MAX_FILES / 4 ? -ENOSPC : 0);
+	/* An entry may change. */
+	assert_int_equal(
+		unwind_process_set(t, &image, &entries[0], two_segments, 1, 0, 0, 0), 0);
+	unwind_tables_serve(t, bob);
+	assert_int_equal(unwind_process_set(t, &image, &other, two_segments, 1, 0, 0, 0),
+			 0);
+	assert_int_equal(unwind_file_share(t, &key, &file), 0);
+	/* What has gone is given back to the one who had it. */
+	unwind_process_remove(t, &image, &entries[0]);
+	unwind_file_unshare(t, &key, alice);
+	unwind_tables_serve(t, alice);
+	assert_int_equal(
+		unwind_process_set(t, &image, &entries[NR], two_segments, 2, 0, 0, 0), 0);
+	assert_int_equal(unwind_file_share(t, &key, &file), 0);
+	free(entries);
+}
+
+static void use_no_page(void)
+{
+	for (uint32_t i = 0; i < LB_UNWIND_MAX_PAGES; i++)
+		kernel.pages[i].used = 0;
+}
+
+/* Who has more than a quarter of the rows loses pages first, also those that are used. */
+static void who_has_too_many_rows_is_evicted(void **state)
+{
+	struct unwind_tables *t = *state;
+	uint32_t of_root, of_alice, of_bob;
+
+	unwind_tables_share(t);
+	of_root = unwind_object_add(t, 1);
+	unwind_tables_serve(t, alice);
+	of_alice = unwind_object_add(t, 4);
+	unwind_tables_serve(t, bob);
+	of_bob = unwind_object_add(t, 2);
+	fill(t, of_root, 0, 65536);
+	fill(t, of_bob, 0, 65536);
+	fill(t, of_alice, 0, 65536);
+	fill(t, of_alice, 1, 65536);
+	use_no_page();
+	kernel.pages[of_alice + 1].used = 1;
+	assert_int_equal(fill(t, of_bob, 1, 65536), -ENOSPC);
+	assert_state(of_alice, 0, LB_PAGE_ABSENT);
+	assert_state(of_alice, 1, LB_PAGE_ROWS);
+	assert_state(of_bob, 0, LB_PAGE_ROWS);
+	assert_state(of_root, 0, LB_PAGE_ROWS);
+	unwind_tables_grace(t);
+	fill(t, of_alice, 0, 65536);
+	use_no_page();
+	kernel.pages[of_alice].used = kernel.pages[of_alice + 1].used = 1;
+	assert_int_equal(fill(t, of_alice, 2, 65536), -ENOSPC);
+	assert_int_equal(kernel.pages[of_alice].state + kernel.pages[of_alice + 1].state,
+			 LB_PAGE_ROWS);
+	assert_state(of_bob, 0, LB_PAGE_ROWS);
+	assert_state(of_root, 0, LB_PAGE_ROWS);
 }
 
 /* Objects of random sizes come and go: no row belongs to two pages. */
@@ -978,6 +1080,12 @@ int main(void)
 						setup_one_slab, teardown),
 		cmocka_unit_test_setup_teardown(a_user_leaves_places_to_others, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(pages_are_left_to_others, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(entries_are_left_to_others, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(who_has_too_many_rows_is_evicted,
+						setup_one_slab, teardown),
 		cmocka_unit_test_setup_teardown(churn, setup_two_slabs, teardown),
 	};
 

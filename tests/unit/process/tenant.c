@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Who pays for places in the process table, and that nobody takes those of others. */
+#include "process/table.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fake_proc.h"
+
+#define TICK     10000000ull
+#define MS       1000000ull
+#define ID       "3f4b9d2c5a6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f7a8"
+#define OTHER_ID "0000000000000000000000000000000000000000000000000000000000000001"
+#define SLICE    "0::/user.slice/user-1000.slice/"
+#define ROOTLESS SLICE "user@1000.service/user.slice/libpod-" ID ".scope\n"
+#define LINE     "00400000-00500000 r-xp 00001000 00:01 11 /bin/fake\n"
+
+static struct fake_proc fake;
+static struct strpool *pool;
+static struct process_table *table;
+static uint64_t now; /* after the last scan */
+
+static void new_table(size_t max_processes, size_t max_mappings)
+{
+	struct process_table_config config = {.proc_path = fake.proc,
+					      .is_shared = true,
+					      .max_processes = max_processes,
+					      .max_mappings = max_mappings};
+
+	process_table_free(table);
+	table = NULL;
+	assert_int_equal(process_table_new(&config, pool, &table, NULL), 0);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_proc_init(&fake);
+	fake_process_add(&fake, &(struct fake_process){.pid = 1, .maps = LINE});
+	pool = strpool_new(1 << 24);
+	new_table(0, 0);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	process_table_free(table);
+	table = NULL;
+	strpool_free(pool);
+	fake_proc_deinit(&fake);
+	return 0;
+}
+
+static void scan(void)
+{
+	assert_int_equal(process_table_scan(table, NULL, 0, NULL), 0);
+	now = fake_now_ns();
+}
+
+static void add(uint32_t pid, uid_t uid, const char *cgroup)
+{
+	fake_process_add(&fake, &(struct fake_process){.pid = pid,
+						       .start_ticks = 77,
+						       .uid = uid,
+						       .cgroup = cgroup,
+						       .maps = LINE});
+}
+
+static struct tenant tenant_of(uint32_t pid)
+{
+	const struct process *p = process_table_newest(table, pid);
+
+	assert_non_null(p);
+	return p->tenant;
+}
+
+static void assert_user(uint32_t pid, uint32_t uid)
+{
+	struct tenant who = tenant_of(pid);
+
+	assert_int_equal(who.container, 0);
+	assert_int_equal(who.uid, uid);
+}
+
+static void sample(uint32_t pid)
+{
+	assert_non_null(process_table_first_sample(table, IMAGE(pid, 77 * TICK, 1), now));
+}
+
+static void assert_tenants(void)
+{
+	struct tenant web = tenant_of(20);
+
+	assert_user(10, 0);
+	assert_user(11, 1000);
+	assert_user(12, TENANT_UNKNOWN_UID);
+	assert_int_not_equal(web.container, 0);
+	assert_true(tenant_is_same(tenant_of(21), web));
+	assert_int_not_equal(tenant_of(22).container, 0);
+	assert_false(tenant_is_same(tenant_of(22), web));
+	assert_user(30, 1000);
+	assert_user(31, 1000);
+}
+
+/* At the scan, and when the owner is read with the first sample. */
+static void the_container_or_the_user_pays(void **state)
+{
+	(void)state;
+	add(10, 0, "0::/system.slice/sshd.service\n");
+	add(11, 1000, "0::/\n");
+	add(12, 0, "");
+	add(20, 0, "0::/system.slice/docker-" ID ".scope\n");
+	add(21, 1000, "0::/system.slice/docker-" ID ".scope/below\n");
+	add(22, 0, "0::/system.slice/docker-" OTHER_ID ".scope\n");
+	/* Users that he got from /etc/subuid, in a container of his and without one. */
+	add(30, 165000, ROOTLESS);
+	add(31, 165001, SLICE "session-3.scope\n");
+	scan();
+	assert_tenants();
+	for (uint32_t pid = 10; pid <= 31; pid++)
+		if (process_table_newest(table, pid))
+			sample(pid);
+	assert_tenants();
+}
+
+static struct process *forked(uint32_t parent, uint32_t pid)
+{
+	struct task_event ev = {
+		.kind = TASK_EVENT_FORK, .time_ns = now + MS, .pid = pid, .ppid = parent};
+
+	process_table_event(table, &ev);
+	return process_table_newest(table, pid);
+}
+
+static void told(uint32_t pid, uint32_t uid, uint64_t time_ns)
+{
+	struct lb_first_sample first = {.start_boottime_ns = 77 * TICK,
+					.tgid = pid,
+					.exec_id = 1,
+					.time_ns = time_ns,
+					.ids = {.uid = uid, .gid = uid}};
+
+	process_table_first_told(table, &first);
+}
+
+/* Until it is known who it is, its parent pays. */
+static void the_parent_pays_first(void **state)
+{
+	(void)state;
+	add(10, 0, "0::/system.slice/cron.service\n");
+	scan();
+	sample(10);
+	assert_non_null(forked(10, 100));
+	assert_user(100, 0);
+	told(10, 1000, now + 2 * MS);
+	assert_user(10, 1000);
+	assert_non_null(forked(10, 101));
+	assert_user(101, 1000);
+}
+
+struct refusal {
+	char what[32];
+	struct tenant who;
+	uint64_t nr;
+};
+
+static void on_refused(void *ctx, const struct quota *q, struct tenant who, uint64_t nr)
+{
+	struct refusal *r = ctx;
+
+	snprintf(r->what, sizeof(r->what), "%s", q->what);
+	r->who = who;
+	r->nr = nr;
+}
+
+static uint64_t nr_dropped(void)
+{
+	struct process_table_stats stats;
+
+	process_table_stats(table, &stats);
+	return stats.nr_dropped;
+}
+
+/* A storm of forks in a container: its own processes are missing, nobody else's. */
+static void images_are_left_to_others(void **state)
+{
+	struct refusal refusal = {0};
+
+	(void)state;
+	add(10, 0, "0::/\n");
+	add(20, 0, "0::/system.slice/docker-" ID ".scope\n");
+	add(30, 1000, "0::/\n");
+	new_table(40, 0);
+	scan();
+	for (uint32_t pid = 100; pid < 109; pid++)
+		assert_non_null(forked(20, pid));
+	assert_null(forked(20, 109));
+	assert_int_equal(nr_dropped(), 1);
+	assert_non_null(forked(30, 200));
+	for (uint32_t pid = 300; pid < 320; pid++)
+		assert_non_null(forked(10, pid));
+	process_table_each_refused(table, on_refused, &refusal);
+	assert_string_equal(refusal.what, "program images");
+	assert_true(tenant_is_same(refusal.who, tenant_of(20)));
+	assert_int_equal(refusal.nr, 1);
+	/* Images that have gone give their places back. */
+	process_table_event(table, &(struct task_event){.kind = TASK_EVENT_EXIT,
+							.time_ns = now + 2 * MS,
+							.pid = 100});
+	process_table_expire(table, now + 10000 * MS);
+	assert_non_null(forked(20, 109));
+}
+
+static uint64_t map(uint32_t pid, uint64_t nr)
+{
+	static uint64_t i;
+	struct process_table_stats stats;
+
+	for (uint64_t end = i + nr; i < end; i++)
+		process_table_event(table,
+				    &(struct task_event){.kind = TASK_EVENT_MMAP,
+							 .time_ns = now + MS + i,
+							 .pid = pid,
+							 .start = 0x1000000 + i * 0x2000,
+							 .end = 0x1001000 + i * 0x2000,
+							 .prot = 5,
+							 .name = "/lib/a.so"});
+	process_table_stats(table, &stats);
+	return stats.nr_mappings_dropped;
+}
+
+static void mappings_are_left_to_others(void **state)
+{
+	struct refusal refusal = {0};
+
+	(void)state;
+	add(30, 1000, "0::/\n");
+	add(40, 1001, "0::/\n");
+	new_table(0, 80);
+	scan();
+	assert_int_equal(map(30, 19), 0);
+	assert_int_equal(map(30, 6), 6);
+	/* A fork would double them. */
+	assert_non_null(forked(30, 31));
+	assert_int_equal(map(40, 10), 6 + 20);
+	process_table_each_refused(table, on_refused, &refusal);
+	assert_string_equal(refusal.what, "mappings");
+	assert_int_equal(refusal.who.uid, 1000);
+	/* Who changes the user takes them along. */
+	sample(30);
+	told(30, 1002, now + 2 * MS);
+	assert_user(30, 1002);
+	assert_int_equal(map(31, 1), 6 + 20);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(the_container_or_the_user_pays, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(the_parent_pays_first, setup, teardown),
+		cmocka_unit_test_setup_teardown(images_are_left_to_others, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(mappings_are_left_to_others, setup,
+						teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
