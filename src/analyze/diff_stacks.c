@@ -189,7 +189,7 @@ static bool is_node(uint32_t item, const void *key, const void *ctx)
 static int descend(struct diff_stacks *s, uint32_t *at, uint32_t function, size_t max)
 {
 	const struct diff_stack_node node = {.parent = *at, .function = function};
-	uint64_t hash = hash_number((uint64_t)*at << 32 | function);
+	uint64_t hash = hash_u64(0, (uint64_t)*at << 32 | function);
 	uint32_t number = hashmap_find(&s->index, hash, is_node, &node, s);
 
 	if (number == HASHMAP_NONE) {

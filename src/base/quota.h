@@ -33,6 +33,7 @@ static inline bool tenant_is_same(struct tenant a, struct tenant b)
 /* Zero-initialise. */
 struct quota {
 	const char *what; /* the places, as in "unwind rules"; literal */
+	const char *loss; /* of who is refused some: "its stacks may be cut"; literal */
 	uint64_t max; /* places of the table; 0: no limit. Set it before the first use. */
 	struct quota_account {
 		struct tenant tenant;

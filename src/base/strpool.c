@@ -27,6 +27,8 @@ struct strpool {
 	struct chunk *chunks;
 	size_t bytes, max_bytes;
 	uint64_t nr_dropped;
+	struct quota quota; /* of max_bytes */
+	struct tenant tenant; /* who is served */
 };
 
 struct pool_text {
@@ -57,8 +59,26 @@ void strpool_free(struct strpool *pool)
 		pool->chunks = next;
 	}
 	hashmap_deinit(&pool->index);
+	quota_deinit(&pool->quota);
 	free(pool->strings);
 	free(pool);
+}
+
+void strpool_share(struct strpool *pool)
+{
+	pool->quota = (struct quota){.what = "bytes of names",
+				     .loss = "some of its names are missing",
+				     .max = pool->max_bytes};
+}
+
+void strpool_serve(struct strpool *pool, struct tenant who)
+{
+	pool->tenant = who;
+}
+
+void strpool_each_refused(struct strpool *pool, quota_refused_fn fn, void *ctx)
+{
+	quota_each_refused(&pool->quota, fn, ctx);
 }
 
 static bool text_eq(uint32_t item, const void *key, const void *ctx)
@@ -111,6 +131,7 @@ const char *strpool_add_n(struct strpool *pool, const char *s, size_t len)
 	struct pool_text text = {.s = s, .len = strnlen(s, len)};
 	uint64_t hash = hash_bytes(0, s, text.len);
 	uint32_t item = hashmap_find(&pool->index, hash, text_eq, &text, pool);
+	size_t bytes = text.len + 1 + INDEX_BYTES;
 	char *copy;
 
 	if (item != HASHMAP_NONE)
@@ -119,14 +140,16 @@ const char *strpool_add_n(struct strpool *pool, const char *s, size_t len)
 	    text.len > pool->max_bytes - pool->bytes - INDEX_BYTES - 1 ||
 	    pool->nr >= HASHMAP_NONE - 1)
 		return drop(pool);
-	if (vec_grow(&pool->strings, &pool->cap, pool->nr + 1, sizeof(*pool->strings), 0))
+	if (vec_grow(&pool->strings, &pool->cap, pool->nr + 1, sizeof(*pool->strings),
+		     0) ||
+	    !quota_take(&pool->quota, pool->tenant, bytes))
 		return drop(pool);
 	copy = allocate(pool, text.len + 1);
 	if (!copy || hashmap_add(&pool->index, hash, (uint32_t)pool->nr))
 		return drop(pool);
 	memcpy(copy, s, text.len);
 	copy[text.len] = '\0';
-	pool->bytes += text.len + 1 + INDEX_BYTES;
+	pool->bytes += bytes;
 	pool->strings[pool->nr++] = copy;
 	return copy;
 }
@@ -139,8 +162,11 @@ const char *strpool_add(struct strpool *pool, const char *s)
 const char *strpool_add_namesake(struct strpool *pool, const char *s)
 {
 	size_t size = strlen(s) + 1;
-	char *copy = size > pool->max_bytes - pool->bytes ? NULL : allocate(pool, size);
+	char *copy = NULL;
 
+	if (size <= pool->max_bytes - pool->bytes &&
+	    quota_take(&pool->quota, pool->tenant, size))
+		copy = allocate(pool, size);
 	if (!copy)
 		return strpool_add(pool, s);
 	pool->bytes += size;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "base/quota.h"
 
 struct strpool;
 
@@ -22,9 +23,17 @@ struct strpool *strpool_new(size_t max_bytes);
 void strpool_free(struct strpool *pool);
 DEFINE_CLEANUP(struct strpool, strpool_free);
 
+/** Nobody but root gets more than a quarter of the bytes (base/quota.h). Call it first. */
+void strpool_share(struct strpool *pool);
+/** @who pays for new strings from now on; at first root. */
+void strpool_serve(struct strpool *pool, struct tenant who);
+/** quota_each_refused() of it. */
+void strpool_each_refused(struct strpool *pool, quota_refused_fn fn, void *ctx);
+
 /**
- * Returns the interned copy of @s. Never NULL: if the pool is full or out of memory, it
- * is the text "[too many names]" and the loss is counted. NULL gives "".
+ * Returns the interned copy of @s. Never NULL: if the pool, or a tenant's part of it, is
+ * full, or out of memory, it is the text "[too many names]" and the loss is counted. NULL
+ * gives "".
  */
 const char *strpool_add(struct strpool *pool, const char *s);
 

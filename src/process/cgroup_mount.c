@@ -246,6 +246,32 @@ void cgroup_mounts_deinit(struct cgroup_mounts *mounts)
 	*mounts = (struct cgroup_mounts){0};
 }
 
+void cgroup_places_open(struct cgroup_places *places, const struct cgroup_mounts *mounts)
+{
+	for (; places->nr < mounts->nr; places->nr++) {
+		const struct cgroup_mount *mount = &mounts->at[places->nr];
+
+		places->at[places->nr].hierarchy = mount->hierarchy;
+		places->at[places->nr].fd =
+			open(mount->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	}
+}
+
+void cgroup_places_close(struct cgroup_places *places)
+{
+	for (size_t i = 0; i < places->nr; i++)
+		cleanup_closep(&places->at[i].fd);
+	places->nr = 0;
+}
+
+int cgroup_place(const struct cgroup_places *places, uint32_t hierarchy)
+{
+	for (size_t i = 0; i < places->nr; i++)
+		if (places->at[i].hierarchy == hierarchy)
+			return places->at[i].fd;
+	return -1;
+}
+
 /* ---- paths as a cgroup namespace shows them ---- */
 
 #define MAX_LOOKED_AT 4096 /* directories */

@@ -340,8 +340,9 @@ static struct target_file *fail(struct file_cache *c, struct cached_file *known,
 
 void file_cache_share(struct file_cache *c)
 {
-	c->quota.what = "known files";
-	c->quota.max = c->budget->max * ENTRIES_PER_FD;
+	c->quota = (struct quota){.what = "known files",
+				  .loss = "some of its code has no names",
+				  .max = c->budget->max * ENTRIES_PER_FD};
 }
 
 /*

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "process/owner.h"
+#include "process/tenant.h"
 
 /* The kernel reports a fork at most this long after the child's start time. */
 #define FORK_EVENT_SLACK_NS 1000000000ull
@@ -239,7 +239,8 @@ void image_inherit(struct image *img, const struct image *from)
 	img->ppid = from->ppid;
 }
 
-void image_set_tenant(struct process_table *t, struct image *img, struct tenant who)
+/* Lets @who pay for the places of @img, also for those that it has. */
+static void set_tenant(struct process_table *t, struct image *img, struct tenant who)
 {
 	struct process *p = &img->proc;
 
@@ -250,6 +251,13 @@ void image_set_tenant(struct process_table *t, struct image *img, struct tenant 
 	p->tenant = who;
 	quota_add(&t->image_quota, who, 1);
 	quota_add(&t->mapping_quota, who, p->maps.nr);
+}
+
+void image_find_tenant(struct process_table *t, struct image *img,
+		       const struct look *cgroup)
+{
+	if (t->is_shared)
+		set_tenant(t, img, tenant_find(&t->places, &img->proc, cgroup));
 }
 
 void image_count_maps(struct process_table *t, const struct image *img, size_t nr_before)
@@ -430,7 +438,7 @@ void image_tell_ids(struct process_table *t, struct image *img, const struct lb_
 	/* Otherwise the root is read from /proc while the process lives. */
 	if (img->was_read)
 		use_reported_root(t, img);
-	owner_find_tenant(t, img, NULL);
+	image_find_tenant(t, img, NULL);
 }
 
 /* ---- reading /proc ---- */
@@ -581,7 +589,7 @@ static struct image *image_for(struct process_table *t, uint32_t tgid,
 	memcpy(img->proc.comm, stat->comm, sizeof(img->proc.comm));
 	img->proc.is_kernel_thread = stat->is_kernel_thread;
 	if (stat->is_kernel_thread)
-		image_set_tenant(t, img, (struct tenant){0});
+		set_tenant(t, img, (struct tenant){0});
 	if (is_zombie(stat)) {
 		/*
 		 * Its exit event was before this scan and is not repeated: end it here.
@@ -626,8 +634,10 @@ void image_scan(struct process_table *t, uint32_t tgid)
 	}
 	use_root(t, img, &view);
 	use_identity(t, img, &view);
-	owner_find_tenant(t, img, &view.cgroup);
+	image_find_tenant(t, img, &view.cgroup);
+	strpool_serve(t->pool, img->proc.tenant);
 	read_maps(t, img, dir);
+	strpool_serve(t->pool, (struct tenant){0});
 }
 
 /* ---- files ---- */
@@ -807,7 +817,7 @@ static int keep_dir(struct process_table *t, struct image *img)
 	if (use_root(t, img, &t->view) || !img->was_read)
 		use_identity(t, img, &t->view);
 	if (!img->was_read)
-		owner_find_tenant(t, img, &t->view.cgroup);
+		image_find_tenant(t, img, &t->view.cgroup);
 	return img->proc_dir;
 }
 

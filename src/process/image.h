@@ -4,6 +4,7 @@
 #define LB_PROCESS_IMAGE_H
 
 #include "base/hashmap.h"
+#include "process/cgroup_mount.h"
 #include "process/file.h"
 #include "process/file_cache.h"
 #include "process/proc_dir.h"
@@ -68,6 +69,7 @@ struct process_table {
 	struct fd_budget budget;
 	struct roots *roots;
 	struct file_cache *files;
+	struct cgroup_places places;
 	struct process_owners *owners;
 	struct jit_store *jit_store;
 	uint64_t nr_jit_lost, nr_jit_foreign; /* of images that are forgotten by now */
@@ -157,8 +159,9 @@ void image_end(struct image *img, uint64_t time_ns);
  */
 void image_inherit(struct image *img, const struct image *from);
 
-/** Lets @who pay for the places of @img, also for those that it has. */
-void image_set_tenant(struct process_table *t, struct image *img, struct tenant who);
+/** tenant_find(), if the table is shared: @img's tenant pays for its places from now on. */
+void image_find_tenant(struct process_table *t, struct image *img,
+		       const struct look *cgroup);
 
 /** maps_add() within the limit of all images together. */
 void image_add_mapping(struct process_table *t, struct image *img,

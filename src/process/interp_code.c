@@ -56,8 +56,9 @@ void interp_store_free(struct interp_store *s)
 
 void interp_store_share(struct interp_store *s)
 {
-	s->quota.what = "bytes of names of Python";
-	s->quota.max = s->max_bytes;
+	s->quota = (struct quota){.what = "bytes of names of Python",
+				  .loss = "some of its functions in Python have no names",
+				  .max = s->max_bytes};
 }
 
 /* Reserves @bytes. Return: false, counted, if there is no room. */

@@ -186,9 +186,13 @@ uint64_t jit_store_ends(const struct jit_store *s, const struct jit_object *o)
 
 void jit_store_share(struct jit_store *s)
 {
-	s->quota = (struct quota){.what = "bytes of code of JITs", .max = s->max_bytes};
-	s->registration_quota = (struct quota){.what = "objects of JITs",
-					       .max = JIT_STORE_MAX_REGISTRATIONS};
+	s->quota = (struct quota){.what = "bytes of code of JITs",
+				  .loss = "some of its generated code has no names",
+				  .max = s->max_bytes};
+	s->registration_quota =
+		(struct quota){.what = "objects of JITs",
+			       .loss = "some of its generated code has no names",
+			       .max = JIT_STORE_MAX_REGISTRATIONS};
 }
 
 /* ---- bodies ---- */

@@ -32,12 +32,6 @@ struct sampled_cgroup {
 
 struct process_owners {
 	struct container_names *containers;
-	/* Mount of each hierarchy, to check the owners of its folders. */
-	struct {
-		uint32_t hierarchy;
-		int fd; /* O_PATH; -1 */
-	} places[CGROUP_MOUNTS_MAX];
-	size_t nr_places;
 	char *v2; /* path of its mount; heap */
 	int v2_fd; /* -1: cgroup ids cannot be resolved */
 	int handle_type;
@@ -91,19 +85,7 @@ static bool learn_handle_type(struct process_owners *o)
 	return id == st.st_ino;
 }
 
-static void open_places(struct process_owners *o, const struct cgroup_mounts *mounts)
-{
-	for (; o->nr_places < mounts->nr; o->nr_places++) {
-		const struct cgroup_mount *mount = &mounts->at[o->nr_places];
-
-		o->places[o->nr_places].hierarchy = mount->hierarchy;
-		o->places[o->nr_places].fd =
-			open(mount->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	}
-}
-
-struct process_owners *process_owners_new(int proc_fd, const struct cgroup_mounts *mounts,
-					  const char *v2)
+struct process_owners *process_owners_new(int proc_fd, const char *v2)
 {
 	struct process_owners *o = calloc(1, sizeof(*o));
 
@@ -115,8 +97,6 @@ struct process_owners *process_owners_new(int proc_fd, const struct cgroup_mount
 		free(o);
 		return NULL;
 	}
-	if (mounts)
-		open_places(o, mounts);
 	o->v2 = v2 ? strdup(v2) : NULL;
 	if (o->v2)
 		o->v2_fd = open(o->v2, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -131,8 +111,6 @@ void process_owners_free(struct process_owners *o)
 		return;
 	container_names_free(o->containers);
 	cleanup_closep(&o->v2_fd);
-	for (size_t i = 0; i < o->nr_places; i++)
-		cleanup_closep(&o->places[i].fd);
 	for (size_t i = 0; i < o->nr_cgroups; i++)
 		free(o->cgroups[i]);
 	free(o->cgroups);
@@ -142,15 +120,6 @@ void process_owners_free(struct process_owners *o)
 }
 
 /* ---- the owner of a cgroup ---- */
-
-/* Returns the mount of a hierarchy, O_PATH; -1: not known. */
-static int place_of(const struct process_owners *o, uint32_t hierarchy)
-{
-	for (size_t i = 0; i < o->nr_places; i++)
-		if (o->places[i].hierarchy == hierarchy)
-			return o->places[i].fd;
-	return -1;
-}
 
 /* LXC and nspawn have names, not ids: no look-up needed. */
 static const char *container_name(struct process_table *t,
@@ -174,7 +143,7 @@ static void fill_by_cgroup(struct process_table *t, uint32_t hierarchy, const ch
 {
 	struct cgroup_owner found;
 
-	cgroup_owner_at(place_of(t->owners, hierarchy), path, len, &found);
+	cgroup_owner_at(cgroup_place(&t->places, hierarchy), path, len, &found);
 	owner->by_v2 = !hierarchy;
 	owner->cgroup = strpool_add_n(t->pool, path, len);
 	owner->container = strpool_add(t->pool, found.container);
@@ -186,28 +155,12 @@ static void fill_by_cgroup(struct process_table *t, uint32_t hierarchy, const ch
 
 /* ---- the owner of an image ---- */
 
-/* NULL: not known. */
-static const char *path_in(const struct look *cgroup, size_t *ret_len,
-			   uint32_t *ret_hierarchy)
-{
-	const char *newline;
-
-	if (cgroup->rc)
-		return NULL;
-	/* Drop a cut line: its path would name another cgroup. */
-	newline = memrchr(cgroup->text, '\n', cgroup->len);
-	return newline ? cgroup_path_of(cgroup->text,
-					(size_t)(newline + 1 - cgroup->text), ret_len,
-					ret_hierarchy)
-		       : NULL;
-}
-
 static bool fill_cgroup(struct process_table *t, struct image *img,
 			const struct look *cgroup)
 {
 	uint32_t hierarchy;
 	size_t len;
-	const char *path = path_in(cgroup, &len, &hierarchy);
+	const char *path = proc_dir_cgroup_path(cgroup, &len, &hierarchy);
 
 	if (path)
 		fill_by_cgroup(t, hierarchy, path, len, &img->proc.owner);
@@ -321,52 +274,6 @@ void owner_fill(struct process_table *t, struct image *img)
 	if (!owner->cgroup)
 		owner->cgroup = owner->container = owner->container_name =
 			owner->runtime = owner->pod = owner->unit = none;
-}
-
-/* ---- who pays ---- */
-
-/* @container  its id; "" */
-static struct tenant tenant_in(const struct process *p, const char *container,
-			       const char *path, size_t len)
-{
-	struct tenant who = {.uid = p->uid};
-	char *end;
-
-	if (*container) {
-		/* "1000/ID": it is this user's. */
-		who.uid = (uint32_t)strtoul(container, &end, 10);
-		if (end == container || *end != '/' || !who.uid)
-			who = (struct tenant){
-				.container = hash_bytes(0, container, strlen(container))};
-	} else if (!p->in_our_user_ns) {
-		cgroup_user(path, len, &who.uid);
-	}
-	return who;
-}
-
-void owner_find_tenant(struct process_table *t, struct image *img,
-		       const struct look *cgroup)
-{
-	const struct process *p = &img->proc;
-	struct tenant who = {.uid = p->uid ? p->uid : TENANT_UNKNOWN_UID};
-	struct cgroup_owner found;
-	const char *path = NULL;
-	uint32_t hierarchy;
-	size_t len;
-
-	if (!t->is_shared)
-		return;
-	if (cgroup)
-		path = path_in(cgroup, &len, &hierarchy);
-	if (path) {
-		cgroup_owner_at(place_of(t->owners, hierarchy), path, len, &found);
-		who = tenant_in(p, found.container, path, len);
-	} else if (p->owner.cgroup && *p->owner.cgroup) {
-		who = tenant_in(p, p->owner.container, p->owner.cgroup,
-				strlen(p->owner.cgroup));
-	}
-	if (who.container || p->uid != (uid_t)-1)
-		image_set_tenant(t, img, who);
 }
 
 /* ---- owners by cgroup id ---- */

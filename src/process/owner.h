@@ -15,30 +15,16 @@
 #include "process/image.h"
 #include "worker/broker.h"
 
-struct cgroup_mounts;
-
 /**
- * @proc_fd      /proc
- * @mounts, @v2  as cgroup_mounts and cgroups of struct process_table_config
+ * @proc_fd  /proc
+ * @v2       as cgroups of struct process_table_config
  * Return: NULL when out of memory.
  */
-struct process_owners *process_owners_new(int proc_fd, const struct cgroup_mounts *mounts,
-					  const char *v2);
+struct process_owners *process_owners_new(int proc_fd, const char *v2);
 void process_owners_free(struct process_owners *o);
 
 /** Fills its owner from what was just viewed of it, else from its ancestors. */
 void owner_fill(struct process_table *t, struct image *img);
-
-/**
- * Finds who pays for the places of @img (base/quota.h): the container that it is in, if root
- * made that; else its user. Containers of a user, and other users in a namespace of his, are
- * on his account. Until anything is known, its parent's tenant pays.
- *
- * @cgroup  as just read; NULL: its owner has it, or it is not known. Then root, too, counts
- *          as a user who is not known.
- */
-void owner_find_tenant(struct process_table *t, struct image *img,
-		       const struct look *cgroup);
 
 /** See process_table_cgroup(). */
 const struct process_owner *process_owners_find(struct process_table *t,

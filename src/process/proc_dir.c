@@ -16,6 +16,7 @@
 #include "base/search.h"
 #include "base/vec.h"
 #include "opener/opener.h"
+#include "process/cgroup.h"
 
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
 
@@ -301,6 +302,21 @@ void proc_dir_look_at_cgroup(int proc_dir, struct look *ret)
 {
 	*ret = text_of("cgroup", CGROUP_BYTES);
 	opener_look_at(proc_dir, PROC_ANY_USER, ret);
+}
+
+const char *proc_dir_cgroup_path(const struct look *cgroup, size_t *ret_len,
+				 uint32_t *ret_hierarchy)
+{
+	const char *newline;
+
+	if (cgroup->rc)
+		return NULL;
+	/* Drop a cut line: its path would name another cgroup. */
+	newline = memrchr(cgroup->text, '\n', cgroup->len);
+	return newline ? cgroup_path_of(cgroup->text,
+					(size_t)(newline + 1 - cgroup->text), ret_len,
+					ret_hierarchy)
+		       : NULL;
 }
 
 static int read_identity(struct look *looks, struct proc_identity *ret)

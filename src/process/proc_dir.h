@@ -152,6 +152,9 @@ void proc_view_deinit(struct proc_view *view);
 
 /** Reads its cgroups as text (cgroups(7)). @ret  the caller frees it */
 void proc_dir_look_at_cgroup(int proc_dir, struct look *ret);
+/** cgroup_path_of() what was read so. Return: NULL: nothing is known. */
+const char *proc_dir_cgroup_path(const struct look *cgroup, size_t *ret_len,
+				 uint32_t *ret_hierarchy);
 
 /**
  * Calls @add for each executable mapping (see maps_parse).

@@ -271,7 +271,9 @@ static void apply_mmap(struct process_table *t, const struct task_event *ev)
 	if (!img)
 		return;
 	memcpy(m.build_id, ev->build_id, ev->build_id_len);
+	strpool_serve(t->pool, img->proc.tenant);
 	mapping_set_path(&m, t->pool, ev->name);
+	strpool_serve(t->pool, (struct tenant){0});
 	if (ev->time_ns > img->read_ns || is_known_mapping(img, &m))
 		image_add_mapping(t, img, &m);
 }
@@ -451,9 +453,15 @@ static size_t raise_fd_limit(size_t wanted, size_t *ret_rest)
 /* From now on nobody but root gets more than a quarter of a table. */
 static void share(struct process_table *t)
 {
-	t->budget.quota = (struct quota){.what = "open files", .max = t->budget.max};
-	t->image_quota = (struct quota){.what = "program images", .max = t->max_images};
-	t->mapping_quota = (struct quota){.what = "mappings", .max = t->max_mappings};
+	t->budget.quota = (struct quota){.what = "open files",
+					 .loss = "some of its code has no names",
+					 .max = t->budget.max};
+	t->image_quota = (struct quota){.what = "program images",
+					.loss = "some of its processes have no names",
+					.max = t->max_images};
+	t->mapping_quota = (struct quota){.what = "mappings",
+					  .loss = "some of its code has no names",
+					  .max = t->max_mappings};
 	file_cache_share(t->files);
 	jit_store_share(t->jit_store);
 	interp_store_share(t->interp_store);
@@ -488,8 +496,9 @@ int process_table_new(const struct process_table_config *config, struct strpool 
 		t->files = file_cache_new(t->roots, &t->budget);
 	if (!t->files)
 		return error_set(err, -ENOMEM, "out of memory");
-	t->owners =
-		process_owners_new(t->proc_fd, config->cgroup_mounts, config->cgroups);
+	if (config->cgroup_mounts)
+		cgroup_places_open(&t->places, config->cgroup_mounts);
+	t->owners = process_owners_new(t->proc_fd, config->cgroups);
 	if (!t->owners)
 		return error_set(err, -ENOMEM, "out of memory");
 	if (jit_store_new(JIT_STORE_DEFAULT_BYTES, &t->jit_store))
@@ -519,6 +528,7 @@ void process_table_free(struct process_table *t)
 	file_cache_free(t->files);
 	roots_free(t->roots);
 	process_owners_free(t->owners);
+	cgroup_places_close(&t->places);
 	quota_deinit(&t->budget.quota);
 	quota_deinit(&t->image_quota);
 	quota_deinit(&t->mapping_quota);
@@ -539,14 +549,17 @@ static void open_files(struct process_table *t, struct image *img, uint64_t now_
 {
 	bool is_first = !img->was_read;
 
+	strpool_serve(t->pool, img->proc.tenant);
 	image_open_files(t, img, now_ns);
+	strpool_serve(t->pool, img->proc.tenant); /* it may know better now */
 	/* Code that no file has belongs to the program that its command names. */
 	if (img->proc.perf_map.fd >= 0 || img->proc.jitdump.fd >= 0)
 		process_read_command(t, &img->proc);
 	if (is_first && img->was_read) {
 		owner_fill(t, img);
-		owner_find_tenant(t, img, NULL);
+		image_find_tenant(t, img, NULL);
 	}
+	strpool_serve(t->pool, (struct tenant){0});
 	image_forget_view(t);
 	if (t->nr_dirs > t->max_dirs)
 		image_forget_dir(t, img);
@@ -993,6 +1006,19 @@ void process_table_stats(const struct process_table *t, struct process_table_sta
 struct target_file *process_table_file(struct process_table *t, uint32_t id)
 {
 	return file_cache_at(t->files, id);
+}
+
+const struct process_owner *process_table_container(const struct process_table *t,
+						    uint64_t container)
+{
+	for (size_t i = 0; i < t->nr_ids; i++) {
+		const struct process *p = t->images[i] ? &t->images[i]->proc : NULL;
+
+		if (p && p->tenant.container == container && p->owner.container &&
+		    *p->owner.container)
+			return &p->owner;
+	}
+	return NULL;
 }
 
 void process_table_each_refused(struct process_table *t, quota_refused_fn fn, void *ctx)

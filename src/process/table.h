@@ -226,6 +226,11 @@ size_t process_table_nr_ids(const struct process_table *t);
 /** Returns the image of an id; NULL if the id is not in use. */
 struct process *process_table_at(struct process_table *t, uint32_t id);
 void process_table_stats(const struct process_table *t, struct process_table_stats *ret);
+/**
+ * Finds the owner of a process in a container (struct tenant). NULL: none is known any more.
+ */
+const struct process_owner *process_table_container(const struct process_table *t,
+						    uint64_t container);
 /** quota_each_refused() of all its tables. */
 void process_table_each_refused(struct process_table *t, quota_refused_fn fn, void *ctx);
 

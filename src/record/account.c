@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "opener/opener.h"
 #include "process/proc_dir.h"
+#include "record/shares.h"
 #include "worker/broker.h"
 
 /* Returns the increase; 0 if an estimate (due ticks) has decreased. */
@@ -300,6 +301,7 @@ void account_fill(const struct account *a, const struct window *w, struct intake
 	warn_budget(p);
 	warn_unnamed(p, &n->builder);
 	warn_same_path(p, &n->builder);
+	shares_warn(in, n);
 	/* The mean period of all samples: each sample has its own (cpu_clock.h). */
 	if (!o->source->is_clock)
 		p->period = o->event_period;

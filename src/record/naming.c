@@ -27,7 +27,11 @@ static struct strpool *new_names(const struct naming *n)
 {
 	size_t bytes = n->config->limits.name_bytes;
 
-	return strpool_new(bytes ? bytes : POOL_MAX_BYTES);
+	struct strpool *pool = strpool_new(bytes ? bytes : POOL_MAX_BYTES);
+
+	if (pool && !target_follows_processes(&n->config->target))
+		strpool_share(pool);
+	return pool;
 }
 
 int naming_init(struct naming *n, const struct sampling *o, struct error *err)
@@ -59,12 +63,13 @@ void naming_deinit(struct naming *n)
 
 static int symbolizer_begin(struct naming *n, struct intake *in, struct error *err)
 {
-	struct symbolizer_config config = {.kernel_files = &n->kernel_files,
-					   .kernel_code = &in->kernel_code,
-					   .debug_dir = "/usr/lib/debug",
-					   .names_often = n->config->names_ahead ||
-							  n->config->taker,
-					   .max_addresses = n->config->limits.addresses};
+	struct symbolizer_config config = {
+		.kernel_files = &n->kernel_files,
+		.kernel_code = &in->kernel_code,
+		.debug_dir = "/usr/lib/debug",
+		.names_often = n->config->names_ahead || n->config->taker,
+		.max_addresses = n->config->limits.addresses,
+		.is_shared = process_table_is_shared(in->processes)};
 
 	return symbolizer_new(&config, n->names, n->worker, in->processes, &n->symbolizer,
 			      err);

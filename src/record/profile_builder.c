@@ -52,16 +52,15 @@ static const char *ask_name(struct strpool *pool, uid_t uid, bool is_ours)
 	return strpool_add(pool, number);
 }
 
-static const char *user_name_of(struct user_names *users, struct strpool *pool,
-				const struct process *process)
+static const char *user_name_of(struct user_names *users, struct strpool *pool, uid_t uid,
+				bool is_ours)
 {
-	uid_t uid = process->uid;
 	uint64_t hash = hash_u64(0, uid);
 	_cleanup_free_ char *copy = NULL;
 	uint32_t item;
 	const char *name;
 
-	if (!process->in_our_user_ns)
+	if (!is_ours)
 		return ask_name(pool, uid, false);
 	item = hashmap_find(&users->index, hash, user_eq, &uid, users);
 	if (item != HASHMAP_NONE)
@@ -74,6 +73,15 @@ static const char *user_name_of(struct user_names *users, struct strpool *pool,
 	    !hashmap_add(&users->index, hash, (uint32_t)users->nr))
 		users->items[users->nr++] = (struct user_name){uid, take_ptr(copy)};
 	return name;
+}
+
+const char *profile_builder_user(struct profile_builder *f, uid_t uid)
+{
+	char number[16];
+	const char *name = user_name_of(&f->users, f->profile->pool, uid, true);
+
+	snprintf(number, sizeof(number), "%u", (unsigned int)uid);
+	return strcmp(name, number) ? name : "";
 }
 
 static void add_text(struct profile_label *labels, size_t *nr, const char *key,
@@ -137,7 +145,9 @@ static size_t sample_labels(struct user_names *users, struct strpool *pool,
 	if (process->ns_tgid != row->tgid)
 		add_number(labels, &nr, LABEL_NS_PID, process->ns_tgid);
 	if (process->uid != (uid_t)-1)
-		add_text(labels, &nr, LABEL_USER, user_name_of(users, pool, process));
+		add_text(
+			labels, &nr, LABEL_USER,
+			user_name_of(users, pool, process->uid, process->in_our_user_ns));
 	add_text(labels, &nr, LABEL_EXE, process->owner.exe);
 	return nr;
 }
@@ -856,10 +866,13 @@ static void add_piece(struct profile_builder *f)
 		const struct row *row = &w->rows.items[w->next];
 		const struct row_stack *stack = stack_table_stack(&w->rows, row);
 
+		strpool_serve(f->profile->pool,
+			      row->process ? row->process->tenant : (struct tenant){0});
 		if (add_row(f, &w->rows, row, w->ids + w->next_id))
 			f->nr_dropped += row->count;
 		w->next_id += (size_t)stack->nr_kern + stack->nr_user;
 	}
+	strpool_serve(f->profile->pool, (struct tenant){0});
 	if (w->next == w->last)
 		w->step = BUILDER_GROUP;
 }

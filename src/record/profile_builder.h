@@ -93,6 +93,9 @@ void profile_builder_name_ahead(struct profile_builder *f,
  *
  * Return: 1: call again; 0: all rows are done; or -errno: the rows are lost.
  */
+/** Returns the name of a user of our user namespace, in the profile's pool; "": none. */
+const char *profile_builder_user(struct profile_builder *f, uid_t uid);
+
 int profile_builder_step(struct profile_builder *f, struct error *err);
 
 /**

@@ -193,7 +193,7 @@ static int descend(struct page_builder *b, uint32_t *at, uint32_t frame)
 {
 	struct page_stacks *to = b->to;
 	const struct page_node node = {*at, frame};
-	uint64_t hash = hash_number((uint64_t)*at << 32 | frame);
+	uint64_t hash = hash_u64(0, (uint64_t)*at << 32 | frame);
 	uint32_t number;
 
 	if (frame == PROFILE_NONE)

@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/vec.h"
+#include "process/process.h"
 
 int table_init(struct address_table *t, struct strpool *pool, size_t max_entries)
 {
@@ -41,6 +42,7 @@ void table_deinit(struct address_table *t)
 	for (size_t i = 0; i < t->nr_objects; i++)
 		free(t->objects[i]);
 	free(t->objects);
+	quota_deinit(&t->quota);
 	*t = (struct address_table){0};
 }
 
@@ -136,6 +138,8 @@ static struct entry *new_entry(struct address_table *t)
 
 uint32_t table_want(struct address_table *t, const struct entry *wanted)
 {
+	const struct process *process = wanted->resolved.process;
+	struct tenant who = process ? process->tenant : (struct tenant){0};
 	struct source *source = &t->sources[wanted->source];
 	uint64_t hash = hash_u64(hash_u64(wanted->lookup, (uint64_t)wanted->source << 1 |
 								  wanted->is_return),
@@ -145,6 +149,10 @@ uint32_t table_want(struct address_table *t, const struct entry *wanted)
 
 	if (id != HASHMAP_NONE)
 		return id;
+	if (!quota_take(&t->quota, who, 1)) {
+		t->nr_over_limit++;
+		return TABLE_OVER_LIMIT;
+	}
 	entry = new_entry(t);
 	id = (uint32_t)t->nr_entries;
 	if (!entry ||
@@ -152,6 +160,7 @@ uint32_t table_want(struct address_table *t, const struct entry *wanted)
 	     vec_grow(&source->pending, &source->cap_pending, source->nr_pending + 1,
 		      sizeof(*source->pending), 0)) ||
 	    hashmap_add(&t->entries_by_key, hash, id)) {
+		quota_give(&t->quota, who, 1);
 		t->nr_over_limit++;
 		return TABLE_OVER_LIMIT;
 	}

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/hashmap.h"
+#include "base/quota.h"
 #include "process/file.h"
 #include "symbolize/resolved.h"
 
@@ -67,6 +68,7 @@ struct address_table {
 	size_t nr_objects, cap_objects;
 
 	uint64_t nr_over_limit;
+	struct quota quota; /* of max_entries */
 };
 
 /* Entry 0 always exists. It stands for all addresses over the limit. */
@@ -91,7 +93,7 @@ uint32_t table_source(struct address_table *t, enum source_kind kind, const void
 /**
  * Finds the entry equal to @wanted (source, lookup, is_return, times), or adds a copy of
  * @wanted, pending at its source unless that is SOURCE_NONE.
- * Return: its id; TABLE_OVER_LIMIT (counted) when the table is full.
+ * Return: its id; TABLE_OVER_LIMIT (counted) when the table, or the part of its process' tenant, is full.
  */
 uint32_t table_want(struct address_table *t, const struct entry *wanted);
 

@@ -52,6 +52,10 @@ int symbolizer_new(const struct symbolizer_config *config, struct strpool *pool,
 	s->own_debug_fd = open(s->config.debug_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (table_init(&s->table, pool, s->config.max_addresses))
 		return error_set(err, -ENOMEM, "out of memory");
+	if (config->is_shared)
+		s->table.quota = (struct quota){.what = "addresses",
+						.loss = "some of its code has no names",
+						.max = s->config.max_addresses};
 	*ret = take_ptr(s);
 	return 0;
 }
@@ -387,6 +391,14 @@ static const struct resolver *const resolvers[] = {
 	[SOURCE_KERNEL] = &symbolizer_kernel,
 };
 
+/* Who pays for the names of its code. */
+static struct tenant payer_of(const struct source *source)
+{
+	if (source->file)
+		return source->file->tenant;
+	return source->process ? source->process->tenant : (struct tenant){0};
+}
+
 /* Continues with a source. Return: 1: not finished, 0, or -ENOMEM. */
 static int resolve_some(struct symbolizer *s, const struct resolver *resolver,
 			struct source *source)
@@ -437,7 +449,9 @@ int symbolizer_resolve_step(struct symbolizer *s, struct error *err)
 
 		if (!source->nr_pending)
 			continue;
+		strpool_serve(s->pool, payer_of(source));
 		rc = resolve_some(s, resolver, source);
+		strpool_serve(s->pool, (struct tenant){0});
 		if (rc > 0)
 			return 1;
 		/* Continue with other files if one needs too much memory. */
@@ -466,6 +480,11 @@ int symbolizer_resolve(struct symbolizer *s, struct error *err)
 const struct resolved *symbolizer_get(const struct symbolizer *s, uint32_t id)
 {
 	return &table_entry(&s->table, id)->resolved;
+}
+
+void symbolizer_each_refused(struct symbolizer *s, quota_refused_fn fn, void *ctx)
+{
+	quota_each_refused(&s->table.quota, fn, ctx);
 }
 
 void symbolizer_stats(const struct symbolizer *s, struct symbolizer_stats *ret)

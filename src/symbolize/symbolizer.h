@@ -30,6 +30,7 @@ struct symbolizer_config {
 	unsigned int deadline_ms; /* for one file; 0: 20000 */
 	bool names_often; /* the decoder keeps what it has read of the last files */
 	size_t max_addresses; /* 0: 4 Mi; more are MISS_LIMIT */
+	bool is_shared; /* nobody but root gets more than a quarter (base/quota.h) */
 	const char *debug_dir; /* "/usr/lib/debug" */
 };
 
@@ -108,5 +109,7 @@ struct symbolizer_stats {
 	bool kernel_is_hidden;
 };
 void symbolizer_stats(const struct symbolizer *s, struct symbolizer_stats *ret);
+/** quota_each_refused() of its addresses. */
+void symbolizer_each_refused(struct symbolizer *s, quota_refused_fn fn, void *ctx);
 
 #endif

@@ -969,19 +969,25 @@ static const struct row_page *find_page(const struct row_pages *pages, uint64_t 
 
 void unwind_tables_share(struct unwind_tables *t)
 {
-	t->rules.quota =
-		(struct quota){.what = "unwind rules", .max = LB_UNWIND_MAX_RULES};
-	t->interps.quota =
-		(struct quota){.what = "layouts of interpreters", .max = LB_MAX_INTERPS};
+	t->rules.quota = (struct quota){.what = "unwind rules",
+					.loss = "its stacks may be cut",
+					.max = LB_UNWIND_MAX_RULES};
+	t->interps.quota = (struct quota){.what = "layouts of interpreters",
+					  .loss = "its stacks may lack frames of Python",
+					  .max = LB_MAX_INTERPS};
 	/* A quarter holds the largest run of one image, and its stamp. */
 	t->runs.quota = (struct quota){.what = "unwind segments",
+				       .loss = "its stacks may be cut",
 				       .max = LB_UNWIND_MAX_SEGMENTS + 4};
-	t->pages.quota =
-		(struct quota){.what = "unwind pages", .max = LB_UNWIND_MAX_PAGES};
+	t->pages.quota = (struct quota){.what = "unwind pages",
+					.loss = "its stacks may be cut",
+					.max = LB_UNWIND_MAX_PAGES};
 	t->pages.row_quota = (struct quota){.max = t->slabs.max * LB_SLAB_ROWS};
 	t->process_quota = (struct quota){.what = "processes with unwind tables",
+					  .loss = "its stacks may be cut",
 					  .max = LB_UNWIND_MAX_PROCESSES};
 	t->file_quota = (struct quota){.what = "files for new processes",
+				       .loss = "its stacks may be cut",
 				       .max = LB_UNWIND_MAX_FILES};
 }
 

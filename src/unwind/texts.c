@@ -76,8 +76,9 @@ void unwind_texts_free(struct unwind_texts *t)
 
 void unwind_texts_share(struct unwind_texts *t)
 {
-	t->quota =
-		(struct quota){.what = "unwind tables of code of JITs", .max = MAX_TEXTS};
+	t->quota = (struct quota){.what = "unwind tables of code of JITs",
+				  .loss = "its stacks may be cut",
+				  .max = MAX_TEXTS};
 }
 
 void unwind_texts_each_refused(struct unwind_texts *t, quota_refused_fn fn, void *ctx)

@@ -29,6 +29,34 @@ static void test_interns(void **state)
 	assert_int_equal(strpool_nr_dropped(pool), 0);
 }
 
+/* A tenant has a quarter of the bytes; a name that is there is everybody's. */
+static void test_a_tenant_leaves_room_to_others(void **state)
+{
+	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(8192);
+	const char *own, *name = "";
+	char text[16];
+	int nr = 0;
+
+	(void)state;
+	strpool_share(pool);
+	own = strpool_add(pool, "of root");
+	strpool_serve(pool, (struct tenant){.uid = 1000});
+	for (; strcmp(name, DROPPED) != 0; nr++) {
+		snprintf(text, sizeof(text), "name %d", nr);
+		name = strpool_add(pool, text);
+	}
+	assert_in_range(nr, 20, 2048 / 40);
+	assert_int_equal(strpool_nr_dropped(pool), 1);
+	assert_ptr_equal(strpool_add(pool, "of root"), own);
+	assert_string_equal(
+		strpool_add_namesake(
+			pool, "a namesake that has more bytes than are left of the part"),
+		DROPPED);
+	strpool_serve(pool, (struct tenant){.uid = 1001});
+	assert_string_equal(strpool_add(pool, text), text);
+	assert_string_equal(strpool_add_namesake(pool, "x"), "x");
+}
+
 static void test_empty_and_null(void **state)
 {
 	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(1 << 20);
@@ -152,9 +180,13 @@ static void test_namesakes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_interns),    cmocka_unit_test(test_empty_and_null),
-		cmocka_unit_test(test_many),       cmocka_unit_test(test_long),
-		cmocka_unit_test(test_namesakes),  cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_a_tenant_leaves_room_to_others),
+		cmocka_unit_test(test_interns),
+		cmocka_unit_test(test_empty_and_null),
+		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_long),
+		cmocka_unit_test(test_namesakes),
+		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_limit_edge),
 	};
 

@@ -315,6 +315,30 @@ static void test_root_goes_while_it_resolves(void **state)
 	maps_deinit(&proc.maps);
 }
 
+/* A tenant has a quarter of the addresses. */
+static void test_a_tenant_leaves_addresses_to_others(void **state)
+{
+	struct process proc = new_process(0), other = new_process(0);
+	struct symbolizer_config config = {.max_addresses = 16, .is_shared = true};
+	uint32_t id;
+
+	(void)state;
+	symbolizer_free(take_ptr(sym));
+	assert_int_equal(symbolizer_new(&config, pool, worker, NULL, &sym, NULL), 0);
+	proc.tenant.container = 7;
+	other.tenant.uid = 1000;
+	for (uint64_t i = 0; i < 6; i++) {
+		id = symbolizer_want(sym, &proc, BASE + i, FRAME_LEAF, 1, 2);
+		assert_int_equal(symbolizer_get(sym, id)->miss,
+				 i < 4 ? MISS_NO_MAPPING : MISS_LIMIT);
+	}
+	id = symbolizer_want(sym, &other, BASE + 6, FRAME_LEAF, 1, 2);
+	assert_int_equal(symbolizer_get(sym, id)->miss, MISS_NO_MAPPING);
+	/* A known address needs no place. */
+	id = symbolizer_want(sym, &proc, BASE + 6, FRAME_LEAF, 1, 2);
+	assert_int_equal(symbolizer_get(sym, id)->miss, MISS_NO_MAPPING);
+}
+
 /* If the symbolizer is freed during a request, others get a new child. */
 static void test_end_while_it_resolves(void **state)
 {
@@ -1136,6 +1160,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		TEST(test_debug_file_of_who_is_known),
 		TEST(test_root_goes_while_it_resolves),
+		TEST(test_a_tenant_leaves_addresses_to_others),
 		TEST(test_end_while_it_resolves),
 		TEST(test_lines_of_a_file),
 		TEST(test_return_addresses),

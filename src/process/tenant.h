@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Who pays for the places that an image has in tables (base/quota.h). */
+#ifndef LB_PROCESS_TENANT_H
+#define LB_PROCESS_TENANT_H
+
+#include "base/quota.h"
+#include "process/cgroup_mount.h"
+#include "process/proc_dir.h"
+#include "process/process.h"
+
+/**
+ * Finds who pays for the places of @p: the container that it is in, if root made that; else
+ * its user. Containers of a user, and other users in a namespace of his, are on his account.
+ * Until anything is known, its parent's tenant pays.
+ *
+ * @cgroup  as just read; NULL: its owner has it, or it is not known. Then root, too, counts
+ *          as a user who is not known.
+ */
+struct tenant tenant_find(const struct cgroup_places *places, const struct process *p,
+			  const struct look *cgroup);
+
+#endif
