@@ -12,7 +12,7 @@
 #include "base/io.h"
 #include "decode/requests.h"
 #include "opener/opener.h"
-#include "worker/worker.h"
+#include "worker/shared.h"
 
 static struct look look_of(const struct safe_open *how, enum look_what what)
 {
@@ -136,6 +136,7 @@ int vdso_open(uint64_t *ret_size)
 /* ---- facts about a file ---- */
 
 #define FACTS_DEADLINE_MS 2000 /* the symbol names may have to come from a slow disk */
+#define SHORT_DEADLINE_MS 100 /* for a file in memory, while the loop waits */
 
 static int read_facts(struct wire_reader *r, struct file_facts *ret)
 {
@@ -158,8 +159,8 @@ static int read_facts(struct wire_reader *r, struct file_facts *ret)
 	return 0;
 }
 
-int file_facts_read(struct worker *decoder, uid_t uid, int fd, const char *path,
-		    struct file_facts *ret)
+static int facts_read(struct worker *decoder, uid_t uid, int fd, const char *path,
+		      unsigned int deadline_ms, struct file_facts *ret)
 {
 	struct wire_writer request = {.max = WORKER_MAX_REQUEST_BYTES};
 	enum worker_answer answer = WORKER_FAILED;
@@ -169,9 +170,15 @@ int file_facts_read(struct worker *decoder, uid_t uid, int fd, const char *path,
 	wire_put_str(&request, path);
 	if (!request.failed)
 		answer = worker_call(decoder, DECODER_INSPECT, request.data, request.len,
-				     &fd, 1, NULL, NULL, FACTS_DEADLINE_MS, &reply, NULL);
+				     &fd, 1, NULL, NULL, deadline_ms, &reply, NULL);
 	wire_writer_deinit(&request);
 	return answer == WORKER_OK ? read_facts(&reply, ret) : -ENODATA;
+}
+
+int file_facts_read(struct worker *decoder, uid_t uid, int fd, const char *path,
+		    struct file_facts *ret)
+{
+	return facts_read(decoder, uid, fd, path, FACTS_DEADLINE_MS, ret);
 }
 
 const struct file_facts *file_facts_get(struct target_file *file, struct worker *decoder)
@@ -180,8 +187,48 @@ const struct file_facts *file_facts_get(struct target_file *file, struct worker 
 		file->facts = calloc(1, sizeof(*file->facts));
 		/* After a failure all facts stay zero. */
 		if (file->facts)
-			file_facts_read(decoder, file->uid, file->fd, file->path,
-					file->facts);
+			facts_read(decoder, file->uid, file->fd, file->path,
+				   SHORT_DEADLINE_MS, file->facts);
 	}
+	return file->facts;
+}
+
+/* @use  of the file when it was sent */
+static void take_facts(void *ctx, uint64_t use, enum worker_answer answer,
+		       struct wire_reader *reply)
+{
+	struct target_file *file = ctx;
+
+	if (file->use != use || file->facts)
+		return;
+	file->facts = calloc(1, sizeof(*file->facts));
+	if (file->facts && answer == WORKER_OK)
+		read_facts(reply, file->facts);
+}
+
+bool file_facts_are_there(struct target_file *file, struct shared_worker *decoder,
+			  uint32_t uid)
+{
+	struct wire_writer content = {.max = WORKER_MAX_REQUEST_BYTES};
+
+	if (file->facts || file->fd < 0)
+		return true;
+	if (!shared_worker_may_send(decoder, uid))
+		return false;
+	wire_put_str(&content, file->path);
+	if (content.failed) {
+		wire_writer_deinit(&content);
+		return false;
+	}
+	shared_worker_send(decoder,
+			   &(struct shared_request){.op = DECODER_INSPECT,
+						    .fd = file->fd,
+						    .deadline_ms = FACTS_DEADLINE_MS,
+						    .uid = uid,
+						    .owner_uid = file->uid,
+						    .take = take_facts,
+						    .ctx = file,
+						    .tag = file->use},
+			   &content);
 	return file->facts;
 }

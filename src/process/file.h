@@ -16,6 +16,7 @@
 #include "decode/runtimes.h"
 #include "opener/look.h"
 
+struct shared_worker;
 struct worker;
 
 /* Facts about a file, from a decoder. Untrusted: each runtime validates its own. */
@@ -107,7 +108,7 @@ int vdso_open(uint64_t *ret_size);
 /* ---- facts about a file ---- */
 
 /**
- * Inspects a file that is not in the cache.
+ * Inspects a file that is not in the cache, and waits for it.
  *
  * @uid   of its target; (uid_t)-1: not known
  * @path  as its target sees it
@@ -119,8 +120,18 @@ int file_facts_read(struct worker *decoder, uid_t uid, int fd, const char *path,
 		    struct file_facts *ret);
 
 /**
- * Returns the facts about @file. The first call for an open file inspects it; a failure
- * is final. Return: borrowed, valid as long as the file; NULL: nothing is known.
+ * Asks for the facts about @file, unless they are known. A failure is final.
+ *
+ * @uid  who waits for them
+ * Return: true: file->facts has what is known, NULL if the file is not open; false: the
+ * answer comes later, ask again.
+ */
+bool file_facts_are_there(struct target_file *file, struct shared_worker *decoder,
+			  uint32_t uid);
+
+/**
+ * Returns the facts about a file in memory; waits for them if they are not known.
+ * Return: borrowed, valid as long as the file; NULL: nothing is known.
  */
 const struct file_facts *file_facts_get(struct target_file *file, struct worker *decoder);
 

@@ -230,12 +230,12 @@ static int open_watches(struct intake *in, struct error *err)
 	launch_user_find(&user);
 	jit.user = user.uid;
 	if (!rc)
-		rc = jit_watch_new(&jit, in->sampler, in->processes, in->worker,
+		rc = jit_watch_new(&jit, in->sampler, in->processes, &in->decoder,
 				   in->reader, &in->jit, err);
 	sampler_unwind_kmaps(in->sampler, &maps);
 	if (!rc)
 		rc = unwind_feeder_new(in->config->unwind_bytes, &maps, in->processes,
-				       in->worker, in->reader, &in->unwind, err);
+				       &in->decoder, in->reader, &in->unwind, err);
 	return rc;
 }
 
@@ -282,6 +282,8 @@ int intake_init(struct intake *in, const struct sampling *config, struct strpool
 	in->config = config;
 	if (!rc)
 		rc = worker_new(NULL, &in->worker, err);
+	shared_worker_init(&in->decoder, in->worker,
+			   !target_follows_processes(&config->target));
 	/*
 	 * First, because the command must not inherit the blocked signals and raised
 	 * limits that follow.
@@ -316,6 +318,7 @@ void intake_deinit(struct intake *in)
 {
 	unwind_feeder_free(in->unwind);
 	jit_watch_free(in->jit);
+	shared_worker_deinit(&in->decoder);
 	worker_free(in->reader);
 	worker_free(in->worker);
 	target_free(in->target);
@@ -610,8 +613,18 @@ bool intake_targets_are_gone(const struct intake *in)
 uint64_t intake_look_interval_ns(const struct intake *in)
 {
 	int ms = LOOK_RECORD_MS;
+	struct worker_wait wait;
+	uint64_t interval_ns, now_ns = clock_now_ns();
 
 	if (in->launch)
 		ms = intake_elapsed_s(in) < LAUNCH_S ? LOOK_LAUNCH_MS : LOOK_RUN_MS;
-	return (uint64_t)unwind_feeder_wait_ms(in->unwind, ms) * CLOCK_MS_NS;
+	interval_ns = (uint64_t)unwind_feeder_wait_ms(in->unwind, ms) * CLOCK_MS_NS;
+	/* When its answer comes is seen at its descriptor; that it is late is not. */
+	if (!shared_worker_waits(&in->decoder, &wait))
+		return shared_worker_is_busy(&in->decoder) ? 0 : interval_ns;
+	if ((uint64_t)wait.deadline_ns <= now_ns)
+		return 0;
+	return (uint64_t)wait.deadline_ns - now_ns < interval_ns
+		       ? (uint64_t)wait.deadline_ns - now_ns
+		       : interval_ns;
 }

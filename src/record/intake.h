@@ -22,6 +22,7 @@
 #include "runtime/jit/watch.h"
 #include "target/target.h"
 #include "unwind/feeder.h"
+#include "worker/shared.h"
 
 /* For intake_drain(): the drain does not end a window. */
 #define INTAKE_NO_WINDOW_END UINT64_MAX
@@ -29,6 +30,7 @@
 struct intake {
 	const struct sampling *config; /* borrowed */
 	struct worker *worker; /* decoder for requests of the kernel side */
+	struct shared_worker decoder; /* the same, for all who ask it */
 	struct worker *reader; /* reads targets' memory */
 	struct process_table *processes;
 	struct kernel_code kernel_code;

@@ -669,6 +669,8 @@ static unsigned int wait_for_work(struct recorder *r)
 	if (worker_waits(r->naming.worker, &decoder))
 		wakeups_watch_once(r->wakeups, decoder.fd, decoder.events,
 				   WAKEUP_DECODER);
+	if (shared_worker_waits(&r->intake.decoder, &decoder))
+		wakeups_watch_once(r->wakeups, decoder.fd, decoder.events, WAKEUP_EVENTS);
 	ready = wakeups_wait(r->wakeups, wait_ns(r));
 	if (ready != WAKEUP_SAMPLER || (!has_step(r) && !wait_ns(r)))
 		return ready;

@@ -22,6 +22,7 @@ struct file_facts;
 struct interp_code;
 struct process;
 struct process_table;
+struct shared_worker;
 struct strpool;
 struct target_file;
 
@@ -99,12 +100,16 @@ extern const struct runtime *const runtimes[NR_RUNTIMES];
 
 /**
  * Returns the facts about an interpreter's file; NULL: @file is none that this runtime
- * can locate. Most files are ruled out by name; others are inspected once.
+ * can locate, or that is not known yet. Most files are ruled out by name; others are
+ * inspected once.
  *
- * @file  open
+ * @file       open
+ * @uid        who waits for the answer
+ * @ret_later  set to true, if it is not known yet: call again
  */
 const void *runtime_facts_of(enum runtime_number number, struct target_file *file,
-			     struct worker *decoder);
+			     struct shared_worker *decoder, uint32_t uid,
+			     bool *ret_later);
 
 /** Returns the runtime of a frame with LB_FRAME_TAG. NULL: none, a bug. */
 const struct runtime *runtime_of_frame(uint64_t frame);

@@ -19,13 +19,17 @@ const struct runtime *runtime_of_frame(uint64_t frame)
 }
 
 const void *runtime_facts_of(enum runtime_number number, struct target_file *file,
-			     struct worker *decoder)
+			     struct shared_worker *decoder, uint32_t uid, bool *ret_later)
 {
 	const struct runtime *runtime = runtimes[number];
 	const void *facts;
 
 	if (!runtime->locate || !runtime->recognise(file->path))
 		return NULL;
-	facts = file_facts_of(file_facts_get(file, decoder), number);
+	if (!file_facts_are_there(file, decoder, uid)) {
+		*ret_later = true;
+		return NULL;
+	}
+	facts = file_facts_of(file->facts, number);
 	return facts && runtime->facts_are_sane(facts) ? facts : NULL;
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "decode/operation.h"
 
 #define MAX_RULES         65536 /* most rules in a reply */
 #define MAX_ROWS_PER_PAGE 65536
@@ -196,26 +195,23 @@ static int read_file_reply(struct wire_reader *r, const struct asked_page *asked
 	return 0;
 }
 
-enum worker_answer rows_of_file(struct worker *decoder, int fd,
-				const struct asked_page *pages, size_t nr_pages,
-				struct row_pages *ret)
+void rows_of_file_put(struct wire_writer *request, const struct asked_page *pages,
+		      size_t nr_pages)
 {
-	_cleanup_(wire_writer_deinit) struct wire_writer request = {0};
-	enum worker_answer answer;
-	struct wire_reader reply;
-
-	wire_put_u32(&request, (uint32_t)nr_pages);
+	wire_put_u32(request, (uint32_t)nr_pages);
 	for (size_t i = 0; i < nr_pages; i++) {
-		wire_put_u64(&request, pages[i].page);
-		wire_put_u8(&request, pages[i].is_needed);
+		wire_put_u64(request, pages[i].page);
+		wire_put_u8(request, pages[i].is_needed);
 	}
-	if (request.failed)
-		return WORKER_FAILED;
-	answer = worker_call(decoder, DECODER_CFI, request.data, request.len, &fd, 1,
-			     NULL, NULL, ROWS_DEADLINE_MS, &reply, NULL);
+}
+
+enum worker_answer rows_of_file_take(enum worker_answer answer, struct wire_reader *reply,
+				     const struct asked_page *pages, size_t nr_pages,
+				     struct row_pages *ret)
+{
 	if (answer != WORKER_OK)
 		return answer;
-	return answer_of(read_file_reply(&reply, pages, nr_pages, ret));
+	return answer_of(read_file_reply(reply, pages, nr_pages, ret));
 }
 
 /* ---- objects of a JIT ---- */
@@ -264,25 +260,21 @@ static int read_jit_reply(struct wire_reader *r, size_t nr_pieces,
 	return r->pos == r->len ? 0 : -EBADMSG;
 }
 
-enum worker_answer rows_of_jit(struct worker *decoder, int fd,
-			       const struct jit_piece *pieces, size_t nr,
-			       void (*fn)(void *ctx, size_t piece, struct jit_text *text),
-			       void *ctx)
+void rows_of_jit_put(struct wire_writer *request, const struct jit_piece *pieces,
+		     size_t nr)
 {
-	_cleanup_(wire_writer_deinit) struct wire_writer request = {0};
-	enum worker_answer answer;
-	struct wire_reader reply;
-
-	wire_put_u32(&request, (uint32_t)nr);
+	wire_put_u32(request, (uint32_t)nr);
 	for (size_t i = 0; i < nr; i++) {
-		wire_put_u64(&request, pieces[i].offset);
-		wire_put_u64(&request, pieces[i].size_bytes);
+		wire_put_u64(request, pieces[i].offset);
+		wire_put_u64(request, pieces[i].size_bytes);
 	}
-	if (request.failed)
-		return WORKER_FAILED;
-	answer = worker_call(decoder, DECODER_CFI_JIT, request.data, request.len, &fd, 1,
-			     NULL, NULL, ROWS_DEADLINE_MS, &reply, NULL);
+}
+
+enum worker_answer rows_of_jit_take(
+	enum worker_answer answer, struct wire_reader *reply, size_t nr,
+	void (*fn)(void *ctx, size_t piece, struct jit_text *text), void *ctx)
+{
 	if (answer != WORKER_OK)
 		return answer;
-	return answer_of(read_jit_reply(&reply, nr, fn, ctx));
+	return answer_of(read_jit_reply(reply, nr, fn, ctx));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Requests unwind rows from a worker, and validates its reply, which is untrusted. */
+/* Writes requests for unwind rows, and validates the answers, which are untrusted. */
 #ifndef LB_UNWIND_ASK_H
 #define LB_UNWIND_ASK_H
 
@@ -43,13 +43,17 @@ struct asked_page {
 	bool is_needed;
 };
 
+/** Writes the content of DECODER_CFI: a request for rows of the pages @pages of a file. */
+void rows_of_file_put(struct wire_writer *request, const struct asked_page *pages,
+		      size_t nr_pages);
+
 /**
- * Requests rows of the pages @pages of a file. Return: WORKER_OK with @ret set, or the
- * failure (then do not request this file again).
+ * Takes its answer. Return: WORKER_OK with @ret set, or the failure (then do not request
+ * this file again).
  */
-enum worker_answer rows_of_file(struct worker *decoder, int fd,
-				const struct asked_page *pages, size_t nr_pages,
-				struct row_pages *ret);
+enum worker_answer rows_of_file_take(enum worker_answer answer, struct wire_reader *reply,
+				     const struct asked_page *pages, size_t nr_pages,
+				     struct row_pages *ret);
 
 /** Was @page left out of the reply? */
 bool page_is_left_out(const struct row_pages *p, uint64_t page);
@@ -68,13 +72,16 @@ struct jit_piece {
 	uint64_t offset, size_bytes;
 };
 
+/** Writes the content of DECODER_CFI_JIT: a request for rows of @nr objects in a file. */
+void rows_of_jit_put(struct wire_writer *request, const struct jit_piece *pieces,
+		     size_t nr);
+
 /**
- * Calls @fn for each text section of @nr objects in @fd, in order; @fn may take
+ * Takes its answer: calls @fn for each text section of the objects, in order; @fn may take
  * text->pages and leave it empty. Return: as above; -ENOMEM counts as WORKER_FAILED.
  */
-enum worker_answer rows_of_jit(struct worker *decoder, int fd,
-			       const struct jit_piece *pieces, size_t nr,
-			       void (*fn)(void *ctx, size_t piece, struct jit_text *text),
-			       void *ctx);
+enum worker_answer rows_of_jit_take(
+	enum worker_answer answer, struct wire_reader *reply, size_t nr,
+	void (*fn)(void *ctx, size_t piece, struct jit_text *text), void *ctx);
 
 #endif

@@ -12,6 +12,7 @@
 #include "runtime/runtime.h"
 #include "unwind/files.h"
 #include "unwind/texts.h"
+#include "worker/shared.h"
 
 /*
  * Limit of one look: new requests wait meanwhile, most importantly those of new
@@ -87,7 +88,8 @@ struct segment_list {
 
 struct unwind_feeder {
 	struct process_table *processes; /* borrowed */
-	struct worker *decoder, *reader; /* borrowed */
+	struct shared_worker *decoder; /* borrowed */
+	struct worker *reader; /* borrowed */
 	struct unwind_tables *tables;
 	struct unwind_files *files;
 	struct unwind_texts *texts;
@@ -115,7 +117,7 @@ struct unwind_feeder {
 };
 
 int unwind_feeder_new(uint64_t max_row_bytes, const struct unwind_kmaps *maps,
-		      struct process_table *processes, struct worker *decoder,
+		      struct process_table *processes, struct shared_worker *decoder,
 		      struct worker *reader, struct unwind_feeder **ret,
 		      struct error *err)
 {
@@ -287,12 +289,13 @@ static void find_changed(struct unwind_feeder *w)
 
 /* ---- recognising an interpreter ---- */
 
-/* Does @m map an interpreter's file? */
-static bool maps_interpreter(struct unwind_feeder *w, const struct mapping *m,
-			     struct image_interp *ret)
+/* Does @m map an interpreter's file? @ret_later  set to true, if that is not known yet */
+static bool maps_interpreter(struct unwind_feeder *w, const struct process *p,
+			     const struct mapping *m, struct image_interp *ret,
+			     bool *ret_later)
 {
 	for (enum runtime_number i = 0; i < NR_RUNTIMES; i++) {
-		if (!runtime_facts_of(i, m->file, w->decoder))
+		if (!runtime_facts_of(i, m->file, w->decoder, p->uid, ret_later))
 			continue;
 		*ret = (struct image_interp){.state = IMAGE_INTERP_WAITS,
 					     .runtime = i,
@@ -306,31 +309,36 @@ static bool maps_interpreter(struct unwind_feeder *w, const struct mapping *m,
 
 /*
  * Searches the mappings of @p if no interpreter was found yet. Each file is decoded
- * once.
+ * once. Return: false: the decoder has not answered yet.
  */
-static void look_for_interp(struct unwind_feeder *w, const struct process *p,
+static bool look_for_interp(struct unwind_feeder *w, const struct process *p,
 			    struct image_interp *interp)
 {
+	bool is_later = false;
+
 	if (interp->state != IMAGE_INTERP_NONE)
-		return;
+		return true;
 	for (size_t i = 0; i < p->maps.nr_live; i++) {
 		const struct mapping *m = &p->maps.items[p->maps.live[i]];
 
 		if (m->kind == MAPPING_FILE && m->file && m->file->id &&
 		    m->file->fd >= 0 && !m->file->verify_build_id &&
-		    maps_interpreter(w, m, interp))
-			return;
+		    maps_interpreter(w, p, m, interp, &is_later))
+			return true;
 	}
+	return !is_later;
 }
 
 /* Same, if @p has mapped something since the last search. */
-static void search_for_interp(struct unwind_feeder *w, const struct process *p,
+static bool search_for_interp(struct unwind_feeder *w, const struct process *p,
 			      struct watched_image *img)
 {
 	if (img->interp_changes == p->maps.nr_changes)
-		return;
+		return true;
+	if (!look_for_interp(w, p, &img->interp))
+		return false;
 	img->interp_changes = p->maps.nr_changes;
-	look_for_interp(w, p, &img->interp);
+	return true;
 }
 
 /* ---- segments ---- */
@@ -480,12 +488,16 @@ static bool update_kernel_entry(struct unwind_feeder *w, struct process *p,
 {
 	uint64_t begin_ns = clock_now_ns();
 	struct text_set texts = {0};
-	int rc = unwind_texts_get(w->texts, p, deadline_ns, &texts);
-	bool is_whole = !rc;
+	bool is_whole;
+	int rc;
 
+	/* Without its interpreter's frames a stack would be taken for a whole one. */
+	if (!search_for_interp(w, p, img))
+		return false;
+	rc = unwind_texts_get(w->texts, p, deadline_ns, &texts);
+	is_whole = !rc;
 	if (make_segments(&w->segments, p, w->files, &texts))
 		w->totals.nr_segments_refused++;
-	search_for_interp(w, p, img);
 	if (img->interp.state == IMAGE_INTERP_WAITS) {
 		mark_awaited(&w->segments, p, &img->interp);
 		w->nr_waiting++;
@@ -644,6 +656,7 @@ void unwind_feeder_prepare(struct unwind_feeder *w, const struct process *p,
 {
 	struct image_interp interp = {0};
 
+	w->decoder->patience_ns = deadline_ns;
 	for (size_t i = 0; i < p->maps.nr_live; i++) {
 		const struct mapping *m = &p->maps.items[p->maps.live[i]];
 		struct lb_unwind_segment not_told;
@@ -686,7 +699,7 @@ static void find_interps(struct unwind_feeder *w, uint64_t deadline_ns)
 			w->has_new_mappings = w->is_behind = true;
 			return;
 		}
-		search_for_interp(w, p, img);
+		w->has_new_mappings |= !search_for_interp(w, p, img);
 		if (ask_for_interp(w, p, &img->interp)) {
 			img->rest_until_ns = 0;
 			mark(w, img);
@@ -739,7 +752,7 @@ static void want_page(struct unwind_feeder *w, const struct process *p, uint64_t
 		mark(w, &w->images[p->id]);
 	else if (m->kind == MAPPING_FILE || m->kind == MAPPING_MEMFD ||
 		 m->kind == MAPPING_VDSO)
-		unwind_files_want(w->files, m, ip);
+		unwind_files_want(w->files, m, ip, p->uid);
 }
 
 static void take_request(struct unwind_feeder *w, const struct lb_unwind_request *r)
@@ -769,10 +782,12 @@ void unwind_feeder_look(struct unwind_feeder *w)
 
 	if (w->look_again_ns && clock_now_ns() >= w->look_again_ns)
 		w->look_again_ns = 0;
+	shared_worker_go_on(w->decoder);
 	find_changed(w);
 	if (!w->nr_requests && !w->nr_dirty && !w->nr_waiting && !w->is_behind &&
-	    !w->has_new_mappings && !w->has_cut_codes)
+	    !w->has_new_mappings && !w->has_cut_codes && !unwind_files_work(w->files))
 		return;
+	shared_worker_be_patient(w->decoder);
 	deadline_ns = clock_now_ns() + LOOK_NS;
 	w->is_behind = false;
 	for (size_t i = 0; i < w->nr_requests; i++)
@@ -803,7 +818,11 @@ int unwind_feeder_wait_ms(const struct unwind_feeder *w, int max_ms)
 		return 0;
 	if (w->look_again_ns && loading_ms < max_ms)
 		return loading_ms;
-	return (w->nr_dirty || w->nr_waiting) && retry_ms < max_ms ? retry_ms : max_ms;
+	return (w->nr_dirty || w->nr_waiting ||
+		unwind_files_work(w->files) == UNWIND_FILES_WANTED) &&
+			       retry_ms < max_ms
+		       ? retry_ms
+		       : max_ms;
 }
 
 /* Has the image ended? Threads may outlive the leader, and so the image. */

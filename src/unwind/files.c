@@ -9,11 +9,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "decode/operation.h"
 #include "process/table.h"
 #include "process/file.h"
 #include "runtime/runtime.h"
+#include "unwind/ask.h"
 #include "unwind/tables.h"
-#include "worker/worker.h"
+#include "worker/shared.h"
 
 #define PAGE_SHIFT 16
 #define MAX_WANTS  4096
@@ -79,13 +81,23 @@ struct unwind_file {
 
 struct page_want {
 	uint32_t file;
+	uint32_t uid; /* of the process whose stack is cut */
 	uint64_t page; /* of the file */
+};
+
+/* What the decoder was asked for. */
+struct asked_rows {
+	uint32_t id, use;
+	struct asked_page *pages; /* heap */
+	size_t nr;
+	uint64_t begin_ns;
 };
 
 struct unwind_files {
 	struct unwind_tables *tables; /* borrowed */
 	struct process_table *processes; /* borrowed */
-	struct worker *decoder; /* borrowed */
+	struct shared_worker *decoder; /* borrowed */
+	struct asked_rows asked; /* while the answer is awaited */
 	int vdso_fd; /* -1: none */
 	uint64_t vdso_bytes;
 	struct unwind_file *files; /* by id; heap */
@@ -112,6 +124,7 @@ void unwind_files_free(struct unwind_files *f)
 		return;
 	cleanup_closep(&f->vdso_fd);
 	free(f->files);
+	free(f->asked.pages);
 	free(f->wants);
 	free(f->early);
 	free(f->ahead);
@@ -278,10 +291,12 @@ static uint32_t kernel_dev(uint32_t major, uint32_t minor)
 	return major << 20 | minor;
 }
 
-static bool is_interpreter(const struct unwind_files *f, struct target_file *file)
+/* @ret_later  set to true, if that is not known yet */
+static bool is_interpreter(const struct unwind_files *f, struct target_file *file,
+			   bool *ret_later)
 {
 	for (enum runtime_number i = 0; i < NR_RUNTIMES; i++)
-		if (runtime_facts_of(i, file, f->decoder))
+		if (runtime_facts_of(i, file, f->decoder, file->uid, ret_later))
 			return true;
 	return false;
 }
@@ -308,7 +323,7 @@ static void share(struct unwind_files *f, uint32_t id, const struct mapping *m,
 		  const struct file_object *o)
 {
 	struct unwind_file *file = &f->files[id];
-	bool is_vdso = m->kind == MAPPING_VDSO;
+	bool is_vdso = m->kind == MAPPING_VDSO, is_later = false;
 	struct lb_unwind_file_key key;
 	struct lb_unwind_file value = {.first_page = o->object,
 				       .page = (uint32_t)o->first,
@@ -316,9 +331,11 @@ static void share(struct unwind_files *f, uint32_t id, const struct mapping *m,
 
 	if (file->was_judged || (m->kind != MAPPING_FILE && !is_vdso))
 		return;
-	file->was_judged = true;
-	if (o->first > UINT32_MAX || (!is_vdso && is_interpreter(f, m->file)))
+	if (o->first > UINT32_MAX || (!is_vdso && is_interpreter(f, m->file, &is_later)))
+		file->was_judged = true;
+	if (file->was_judged || is_later)
 		return;
+	file->was_judged = true;
 	key = key_of(m);
 	value.size_bytes = is_vdso ? f->vdso_bytes : m->file->size_bytes;
 	value.mtime_ns = is_vdso ? 0 : m->file->mtime_ns;
@@ -353,7 +370,8 @@ void unwind_files_segment(struct unwind_files *f, const struct mapping *m,
 
 /* ---- rows ---- */
 
-void unwind_files_want(struct unwind_files *f, const struct mapping *m, uint64_t ip)
+void unwind_files_want(struct unwind_files *f, const struct mapping *m, uint64_t ip,
+		       uint32_t uid)
 {
 	uint32_t id;
 
@@ -364,7 +382,8 @@ void unwind_files_want(struct unwind_files *f, const struct mapping *m, uint64_t
 		f->totals->nr_requests_dropped++;
 		return;
 	}
-	f->wants[f->nr_wants++] = (struct page_want){id, offset_of(m, ip) >> PAGE_SHIFT};
+	f->wants[f->nr_wants++] =
+		(struct page_want){id, uid, offset_of(m, ip) >> PAGE_SHIFT};
 }
 
 static int compare_wants(const void *a, const void *b)
@@ -373,6 +392,8 @@ static int compare_wants(const void *a, const void *b)
 
 	if (x->file != y->file)
 		return x->file < y->file ? -1 : 1;
+	if (x->uid != y->uid)
+		return x->uid < y->uid ? -1 : 1;
 	return (x->page > y->page) - (x->page < y->page);
 }
 
@@ -422,48 +443,124 @@ static void fill(struct unwind_files *f, struct unwind_file *file,
 			file->pause_until_ns = clock_now_ns() + PAUSE_NS;
 }
 
-/* Return: whether the decoder could be asked. */
-static bool read_file(struct unwind_files *f, uint32_t id, const struct asked_page *pages,
-		      size_t nr)
+/* Begins anew after further requests. */
+static void stop_ahead(struct unwind_file *file)
 {
-	const struct target_file *target = target_of(f, id);
-	struct unwind_file *file = &f->files[id];
-	struct row_pages rows = {.whole = true};
-	uint64_t begin_ns = clock_now_ns(), end_ns;
-	enum worker_answer answer;
+	file->nr_requests = 0;
+	for (unsigned int i = 0; i < file->nr_objects; i++)
+		file->objects[i].nr_ahead = 0;
+}
 
-	if (file->is_dead || begin_ns < file->pause_until_ns)
-		return false;
-	/*
-	 * Closed since the request, so no process maps it any more, or even replaced: the
-	 * objects are not of that other file.
-	 */
-	if (target && (target->fd < 0 || target->use != file->use))
-		return false;
-	file->was_read = true;
-	worker_serves(f->decoder, target ? target->uid : 0);
-	unwind_tables_serve(f->tables, payer_of(f, id));
-	answer = rows_of_file(f->decoder, target ? target->fd : f->vdso_fd, pages, nr,
-			      &rows);
-	end_ns = clock_now_ns();
+/*
+ * Is it still the file that was asked about? When it was closed since, no process maps it
+ * any more, and when it was replaced, the objects are of another file.
+ */
+static bool is_same_file(const struct unwind_file *file, uint32_t use,
+			 const struct target_file *target)
+{
+	return file->use == use && (!target || (target->fd >= 0 && target->use == use));
+}
+
+static void take_rows(void *ctx, uint64_t tag, enum worker_answer answer,
+		      struct wire_reader *reply)
+{
+	struct unwind_files *f = ctx;
+	struct asked_rows *asked = &f->asked;
+	const struct target_file *target = target_of(f, asked->id);
+	struct unwind_file *file = &f->files[asked->id];
+	struct row_pages rows = {.whole = true};
+	uint64_t end_ns = clock_now_ns();
+
+	(void)tag;
 	f->totals->nr_asked++;
-	f->totals->ask_ns += end_ns - begin_ns;
+	f->totals->ask_ns += end_ns - asked->begin_ns;
+	if (!is_same_file(file, asked->use, target))
+		return;
 	if (answer == WORKER_CANNOT_START) {
 		file->pause_until_ns = end_ns + PAUSE_NS;
-		return false;
+		stop_ahead(file);
+		return;
 	}
+	answer = rows_of_file_take(answer, reply, asked->pages, asked->nr, &rows);
 	if (answer != WORKER_OK) {
 		f->totals->nr_failed++;
 		file->is_dead = true; /* all its pages become empty */
 	}
-	fill(f, file, &rows, pages, nr);
+	unwind_tables_serve(f->tables, payer_of(f, asked->id));
+	fill(f, file, &rows, asked->pages, asked->nr);
 	log_debug("unwind rows of %s: %zu pages asked, %zu pages and %zu rows answered, "
 		  "%.1f ms%s",
-		  target ? target->path : "[vdso]", nr, rows.nr_pages, rows.nr_rows,
-		  (double)(end_ns - begin_ns) / 1e6,
+		  target ? target->path : "[vdso]", asked->nr, rows.nr_pages,
+		  rows.nr_rows, (double)(end_ns - asked->begin_ns) / 1e6,
 		  answer == WORKER_OK ? "" : ", failed");
 	row_pages_deinit(&rows);
+}
+
+/*
+ * Asks the decoder, which is free, for rows of a file.
+ *
+ * @uid  whose time it is
+ * Return: whether it could be asked.
+ */
+static bool ask(struct unwind_files *f, uint32_t id, uint32_t uid,
+		const struct asked_page *pages, size_t nr)
+{
+	const struct target_file *target = target_of(f, id);
+	struct unwind_file *file = &f->files[id];
+	_cleanup_(wire_writer_deinit) struct wire_writer content = {0};
+	struct asked_page *copy;
+
+	if (file->is_dead || clock_now_ns() < file->pause_until_ns ||
+	    !is_same_file(file, file->use, target))
+		return false;
+	copy = calloc(nr + 1, sizeof(*copy));
+	rows_of_file_put(&content, pages, nr);
+	if (!copy || content.failed) {
+		free(copy);
+		return false;
+	}
+	if (nr)
+		memcpy(copy, pages, nr * sizeof(*copy));
+	free(f->asked.pages);
+	f->asked = (struct asked_rows){.id = id,
+				       .use = file->use,
+				       .pages = copy,
+				       .nr = nr,
+				       .begin_ns = clock_now_ns()};
+	file->was_read = true;
+	shared_worker_send(
+		f->decoder,
+		&(struct shared_request){.op = DECODER_CFI,
+					 .fd = target ? target->fd : f->vdso_fd,
+					 .deadline_ms = ROWS_DEADLINE_MS,
+					 .uid = uid,
+					 .owner_uid = target ? target->uid : 0,
+					 .take = take_rows,
+					 .ctx = f},
+		&content);
 	return true;
+}
+
+/*
+ * May a file that nobody waits for be read? Its owner does not count as waiting, so he
+ * keeps nobody else waiting.
+ */
+static bool may_read_early(const struct unwind_files *f, uint32_t id)
+{
+	const struct target_file *target = target_of(f, id);
+
+	return !shared_worker_is_busy(f->decoder) &&
+	       !(target &&
+		 time_share_is_used_up(&f->decoder->share, target->uid, clock_now_ns()));
+}
+
+/* Asks for pages of such a file. Return: whether the decoder could be asked. */
+static bool ask_early(struct unwind_files *f, uint32_t id, const struct asked_page *pages,
+		      size_t nr)
+{
+	const struct target_file *target = target_of(f, id);
+
+	return ask(f, id, target ? target->uid : 0, pages, nr);
 }
 
 /* Is the page still absent? An earlier request may have filled it. */
@@ -526,16 +623,16 @@ static void count_request(struct unwind_files *f, uint32_t id)
 }
 
 /*
- * Serves the requests for one file, from index @first on. Return: index after the last.
+ * Serves the requests [first, end) of one user for one file. Return: the first that is left.
  */
-static size_t serve_file(struct unwind_files *f, size_t first)
+static size_t serve_group(struct unwind_files *f, size_t first, size_t end)
 {
 	uint64_t around = has_much_room(f) ? AROUND_PAGES : 1;
 	uint32_t id = f->wants[first].file;
 	struct page_list pages = {0};
 	size_t next = first;
 
-	for (; next < f->nr_wants && f->wants[next].file == id; next++) {
+	for (; next < end; next++) {
 		uint64_t page = f->wants[next].page;
 
 		if (pages.nr >= PAGES_AT_ONCE && page > pages.items[pages.nr - 1].page)
@@ -543,48 +640,102 @@ static size_t serve_file(struct unwind_files *f, size_t first)
 		if (is_missing(f, id, page))
 			add_around(f, id, page, around, &pages);
 	}
-	if (pages.nr && read_file(f, id, pages.items, pages.nr))
+	if (pages.nr && ask(f, id, f->wants[first].uid, pages.items, pages.nr))
 		count_request(f, id);
 	free(pages.items);
 	return next;
 }
 
-bool unwind_files_serve(struct unwind_files *f, uint64_t deadline_ns)
+/* Returns the index after the last request of the same user for the same file. */
+static size_t end_of_group(const struct unwind_files *f, size_t first)
 {
-	size_t next = 0;
+	const struct page_want *w = &f->wants[first];
+	size_t end = first + 1;
+
+	while (end < f->nr_wants && f->wants[end].file == w->file &&
+	       f->wants[end].uid == w->uid)
+		end++;
+	return end;
+}
+
+/*
+ * Keeps [first, end) for later, in the first @nr_kept places: each once, and so many that
+ * new requests have room. What is dropped will be requested again. Return: how many are
+ * kept.
+ */
+static size_t keep(struct unwind_files *f, size_t first, size_t end, size_t nr_kept)
+{
+	for (size_t i = first; i < end; i++) {
+		if (nr_kept && !compare_wants(&f->wants[nr_kept - 1], &f->wants[i]))
+			continue;
+		if (nr_kept == MAX_WANTS / 2)
+			f->totals->nr_requests_dropped++;
+		else
+			f->wants[nr_kept++] = f->wants[i];
+	}
+	return nr_kept;
+}
+
+/*
+ * Sorts the requests, and drops those that were answered meanwhile. All others wait, so
+ * whoever had more than one of them is not served before.
+ */
+static void sort_wants(struct unwind_files *f)
+{
+	uint64_t now_ns = clock_now_ns();
+	size_t nr = 0;
 
 	if (f->nr_wants)
 		qsort(f->wants, f->nr_wants, sizeof(*f->wants), compare_wants);
-	while (next < f->nr_wants && clock_now_ns() < deadline_ns)
-		next = serve_file(f, next);
-	f->nr_wants -= next;
-	if (f->nr_wants)
-		memmove(f->wants, f->wants + next, f->nr_wants * sizeof(*f->wants));
-	return f->nr_wants;
+	for (size_t i = 0; i < f->nr_wants; i++) {
+		const struct page_want *w = &f->wants[i];
+
+		if (!is_missing(f, w->file, w->page))
+			continue;
+		if (!nr || f->wants[nr - 1].uid != w->uid)
+			time_share_waits(&f->decoder->share, w->uid, now_ns);
+		f->wants[nr++] = *w;
+	}
+	f->nr_wants = nr;
+}
+
+bool unwind_files_serve(struct unwind_files *f, uint64_t deadline_ns)
+{
+	size_t next = 0, nr_kept = 0, end;
+	bool is_late = false;
+
+	sort_wants(f);
+	for (; next < f->nr_wants; next = end) {
+		end = end_of_group(f, next);
+		if (clock_now_ns() >= deadline_ns) {
+			is_late = true;
+			nr_kept = keep(f, next, end, nr_kept);
+		} else if (shared_worker_may_send(f->decoder, f->wants[next].uid)) {
+			end = serve_group(f, next, end);
+		} else {
+			nr_kept = keep(f, next, end, nr_kept);
+		}
+	}
+	f->nr_wants = nr_kept;
+	return is_late;
 }
 
 bool unwind_files_serve_early(struct unwind_files *f, uint64_t deadline_ns)
 {
-	size_t next = 0;
+	size_t nr_kept = 0;
+	bool is_late = false;
 
-	while (next < f->nr_early && clock_now_ns() < deadline_ns) {
-		uint32_t id = f->early[next++];
+	for (size_t next = 0; next < f->nr_early; next++) {
+		uint32_t id = f->early[next];
 
-		if (!f->files[id].was_read && has_much_room(f))
-			read_file(f, id, NULL, 0);
+		is_late = clock_now_ns() >= deadline_ns;
+		if (is_late || !may_read_early(f, id))
+			f->early[nr_kept++] = id;
+		else if (!f->files[id].was_read && has_much_room(f))
+			ask_early(f, id, NULL, 0);
 	}
-	f->nr_early -= next;
-	if (f->nr_early)
-		memmove(f->early, f->early + next, f->nr_early * sizeof(*f->early));
-	return f->nr_early;
-}
-
-/* Begins anew after further requests. */
-static void stop_ahead(struct unwind_file *file)
-{
-	file->nr_requests = 0;
-	for (unsigned int i = 0; i < file->nr_objects; i++)
-		file->objects[i].nr_ahead = 0;
+	f->nr_early = nr_kept;
+	return is_late;
 }
 
 /* Reads some of the file's pages. Return: false: all were read, or none can be now. */
@@ -600,7 +751,7 @@ static bool read_ahead(struct unwind_files *f, uint32_t id)
 		for (; o->nr_ahead < o->nr && pages.nr < PAGES_AT_ONCE; o->nr_ahead++)
 			add_missing(f, id, o->first + o->nr_ahead, false, &pages);
 	}
-	is_read = pages.nr && read_file(f, id, pages.items, pages.nr);
+	is_read = pages.nr && ask_early(f, id, pages.items, pages.nr);
 	free(pages.items);
 	if (pages.nr && !is_read)
 		stop_ahead(file);
@@ -609,10 +760,18 @@ static bool read_ahead(struct unwind_files *f, uint32_t id)
 
 bool unwind_files_serve_ahead(struct unwind_files *f)
 {
-	if (f->nr_ahead &&
-	    (!has_much_room(f) || !read_ahead(f, f->ahead[f->nr_ahead - 1])))
+	if (!f->nr_ahead || !may_read_early(f, f->ahead[f->nr_ahead - 1]))
+		return false;
+	if (!has_much_room(f) || !read_ahead(f, f->ahead[f->nr_ahead - 1]))
 		f->nr_ahead--;
-	return f->nr_ahead;
+	return f->nr_ahead && !shared_worker_is_busy(f->decoder);
+}
+
+enum unwind_files_work unwind_files_work(const struct unwind_files *f)
+{
+	if (f->nr_wants)
+		return UNWIND_FILES_WANTED;
+	return f->nr_early || f->nr_ahead ? UNWIND_FILES_EARLY : UNWIND_FILES_NONE;
 }
 
 void unwind_files_read(struct unwind_files *f, const struct mapping *m,
@@ -624,13 +783,14 @@ void unwind_files_read(struct unwind_files *f, const struct mapping *m,
 
 	if (!file_of(f, m, &id))
 		return;
-	while (page <= last && has_much_room(f) && clock_now_ns() < deadline_ns) {
+	while (page <= last && has_much_room(f) && clock_now_ns() < deadline_ns &&
+	       !shared_worker_is_busy(f->decoder)) {
 		struct page_list pages = {0};
 
 		for (; page <= last && pages.nr < COMMAND_PAGES_AT_ONCE; page++)
 			add_missing(f, id, page, true, &pages);
 		if (pages.nr)
-			read_file(f, id, pages.items, pages.nr);
+			ask_early(f, id, pages.items, pages.nr);
 		free(pages.items);
 	}
 }
@@ -644,11 +804,12 @@ static void add_vdso(struct unwind_files *f)
 	struct lb_unwind_segment not_told;
 
 	unwind_files_segment(f, &m, &not_told);
-	read_file(f, VDSO, NULL, 0);
+	ask_early(f, VDSO, NULL, 0);
+	shared_worker_finish(f->decoder);
 }
 
 int unwind_files_new(struct unwind_tables *tables, struct process_table *processes,
-		     struct worker *decoder, struct unwind_totals *totals,
+		     struct shared_worker *decoder, struct unwind_totals *totals,
 		     struct unwind_files **ret, struct error *err)
 {
 	_cleanup_(unwind_files_freep) struct unwind_files *f = calloc(1, sizeof(*f));

@@ -15,14 +15,14 @@
 
 struct mapping;
 struct process_table;
+struct shared_worker;
 struct unwind_files;
 struct unwind_tables;
 struct unwind_totals;
-struct worker;
 
 /** All arguments are borrowed and must outlive *ret. */
 int unwind_files_new(struct unwind_tables *tables, struct process_table *processes,
-		     struct worker *decoder, struct unwind_totals *totals,
+		     struct shared_worker *decoder, struct unwind_totals *totals,
 		     struct unwind_files **ret, struct error *err);
 void unwind_files_free(struct unwind_files *f);
 DEFINE_CLEANUP(struct unwind_files, unwind_files_free);
@@ -37,14 +37,28 @@ void unwind_files_read_all(struct unwind_files *f);
 void unwind_files_segment(struct unwind_files *f, const struct mapping *m,
 			  struct lb_unwind_segment *ret);
 
-/** Queues a request for rows at @ip in @m. The next unwind_files_serve() answers it. */
-void unwind_files_want(struct unwind_files *f, const struct mapping *m, uint64_t ip);
+/**
+ * Queues a request for rows at @ip in @m, for a process of @uid. unwind_files_serve()
+ * answers it.
+ */
+void unwind_files_want(struct unwind_files *f, const struct mapping *m, uint64_t ip,
+		       uint32_t uid);
+
+/* What is left when the functions below returned false. */
+enum unwind_files_work {
+	UNWIND_FILES_NONE,
+	UNWIND_FILES_EARLY, /* nobody waits for it */
+	UNWIND_FILES_WANTED, /* the decoder is busy, or it is the turn of others */
+};
+enum unwind_files_work unwind_files_work(const struct unwind_files *f);
 
 /**
- * Requests the queued rows from the decoder. Waits even for a slow file.
+ * Requests the queued rows from the decoder, in the order in which users share its time.
+ * It waits for the answers as worker/shared.h says; those that come later are written when
+ * they come.
  *
  * @deadline_ns  CLOCK_MONOTONIC: starts no file after it
- * Return: whether work is left.
+ * Return: whether the time was too short.
  */
 bool unwind_files_serve(struct unwind_files *f, uint64_t deadline_ns);
 /** Same, for small mapped files whose rows will probably be requested soon. */

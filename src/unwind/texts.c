@@ -9,9 +9,11 @@
 #include "base/hashmap.h"
 #include "base/search.h"
 #include "base/vec.h"
+#include "decode/operation.h"
 #include "process/process.h"
+#include "unwind/ask.h"
 #include "unwind/tables.h"
-#include "worker/worker.h"
+#include "worker/shared.h"
 
 #define PAGE_SHIFT   16
 #define BATCH        256 /* objects in one request */
@@ -28,13 +30,31 @@ struct registered_object {
 	struct tenant tenant; /* of the image that had it first */
 	bool is_decoded; /* if the decoder could */
 	bool is_wanted; /* evicted rows were requested again */
+	bool is_alone; /* the decoder could not decode it together with others */
 	uint64_t gone_ns; /* work space of unwind_texts_note_gone() */
+};
+
+/*
+ * Objects that the decoder is asked about. While the answer is awaited, nobody else may ask,
+ * so there is one.
+ */
+struct batch {
+	struct {
+		uint64_t serial;
+		uint32_t kept; /* in jit_store.bodies */
+	} sent[BATCH];
+	struct jit_piece pieces[BATCH];
+	size_t nr;
+	struct tenant tenant; /* for whom it is decoded */
+	uint64_t begin_ns;
+	size_t piece, nth; /* of the next text in the answer */
 };
 
 struct unwind_texts {
 	struct unwind_tables *tables; /* borrowed */
 	const struct jit_store *store; /* borrowed */
-	struct worker *decoder; /* borrowed */
+	struct shared_worker *decoder; /* borrowed */
+	struct batch batch;
 	struct registered_object *bodies; /* heap */
 	size_t nr_bodies, cap_bodies;
 	uint32_t *free_bodies; /* heap */
@@ -46,7 +66,7 @@ struct unwind_texts {
 };
 
 int unwind_texts_new(struct unwind_tables *tables, const struct jit_store *store,
-		     struct worker *decoder, struct unwind_totals *totals,
+		     struct shared_worker *decoder, struct unwind_totals *totals,
 		     struct unwind_texts **ret, struct error *err)
 {
 	struct unwind_texts *t = calloc(1, sizeof(*t));
@@ -161,15 +181,6 @@ static int take_body(struct unwind_texts *t, const struct jit_object *o,
 
 /* ---- decoding ---- */
 
-struct batch {
-	struct unwind_texts *t;
-	uint32_t bodies[BATCH];
-	struct jit_piece pieces[BATCH];
-	size_t nr;
-	size_t first; /* first object in the current call of the decoder */
-	size_t piece, nth; /* of the next text */
-};
-
 static void add_text(struct unwind_texts *t, struct registered_object *b,
 		     const struct jit_text *text)
 {
@@ -187,11 +198,29 @@ static void add_text(struct unwind_texts *t, struct registered_object *b,
 	t->nr_texts++;
 }
 
+/*
+ * Returns the body that was sent as piece @i; NULL: nobody has it any more, or the store
+ * moved it and may have other bytes where it was.
+ */
+static struct registered_object *body_of(const struct unwind_texts *t, size_t i)
+{
+	const struct batch *batch = &t->batch;
+	uint64_t serial = batch->sent[i].serial;
+	const struct kept_object *kept = &t->store->bodies[batch->sent[i].kept];
+	uint32_t number =
+		hashmap_find(&t->by_serial, hash_u64(0, serial), serial_eq, &serial, t);
+
+	if (number == HASHMAP_NONE || kept->serial != serial ||
+	    kept->offset != batch->pieces[i].offset)
+		return NULL;
+	return &t->bodies[number];
+}
+
 static void on_text(void *ctx, size_t piece, struct jit_text *text)
 {
-	struct batch *batch = ctx;
-	struct registered_object *b =
-		&batch->t->bodies[batch->bodies[batch->first + piece]];
+	struct unwind_texts *t = ctx;
+	struct batch *batch = &t->batch;
+	struct registered_object *b = body_of(t, piece);
 	const struct unwind_text *known;
 	size_t nth;
 
@@ -199,46 +228,80 @@ static void on_text(void *ctx, size_t piece, struct jit_text *text)
 		batch->nth = 0;
 	batch->piece = piece;
 	nth = batch->nth++;
+	if (!b)
+		return;
 	if (!b->is_decoded && nth == b->nr_texts)
-		add_text(batch->t, b, text);
+		add_text(t, b, text);
 	if (nth >= b->nr_texts)
 		return;
 	known = &b->texts[nth];
 	if (known->object != UNWIND_NO_OBJECT)
-		unwind_object_fill(batch->t->tables, known->object, &text->pages, NULL,
-				   0);
+		unwind_object_fill(t->tables, known->object, &text->pages, NULL, 0);
 }
 
-/* Decodes @nr objects of a batch; if that fails, decodes them one by one. */
-static void decode(struct unwind_texts *t, struct batch *batch, size_t first, size_t nr)
+/* If several could not be decoded together, each is sent alone. */
+static void take_texts(void *ctx, uint64_t tag, enum worker_answer answer,
+		       struct wire_reader *reply)
 {
-	enum worker_answer answer;
+	struct unwind_texts *t = ctx;
+	struct batch *batch = &t->batch;
+	bool is_over;
 
-	batch->first = first;
+	(void)tag;
 	batch->piece = batch->nth = 0;
-	worker_serves(t->decoder, 0); /* the store is our own file */
-	answer = rows_of_jit(t->decoder, t->store->read_fd, batch->pieces + first, nr,
-			     on_text, batch);
-	if (answer == WORKER_OK || answer == WORKER_DEADLINE || nr == 1)
-		t->totals->nr_failed += answer == WORKER_OK ? 0 : nr;
-	else
-		for (size_t i = 0; i < nr; i++)
-			decode(t, batch, first + i, 1);
+	unwind_tables_serve(t->tables, batch->tenant);
+	answer = rows_of_jit_take(answer, reply, batch->nr, on_text, t);
+	is_over = answer == WORKER_OK || answer == WORKER_DEADLINE || batch->nr == 1;
+	if (is_over && answer != WORKER_OK)
+		t->totals->nr_failed += batch->nr;
+	for (size_t i = 0; i < batch->nr; i++) {
+		struct registered_object *b = body_of(t, i);
+
+		if (!b)
+			continue;
+		b->is_alone = !is_over;
+		b->is_decoded |= is_over;
+		b->is_wanted &= !is_over;
+	}
+	t->totals->ask_ns += clock_now_ns() - batch->begin_ns;
+	batch->nr = 0;
 }
 
-static void decode_batch(struct unwind_texts *t, struct batch *batch)
+/* Adds @o, whose body is @b, to the batch. */
+static void add_to_batch(struct unwind_texts *t, const struct jit_object *o,
+			 const struct registered_object *b)
 {
-	uint64_t begin_ns = clock_now_ns();
+	struct batch *batch = &t->batch;
 
-	decode(t, batch, 0, batch->nr);
-	t->totals->ask_ns += clock_now_ns() - begin_ns;
-	for (size_t i = 0; i < batch->nr; i++) {
-		struct registered_object *b = &t->bodies[batch->bodies[i]];
+	batch->sent[batch->nr].serial = b->serial;
+	batch->sent[batch->nr].kept = o->body;
+	batch->pieces[batch->nr++] =
+		(struct jit_piece){t->store->bodies[o->body].offset, o->size_bytes};
+}
 
-		b->is_decoded = true;
-		b->is_wanted = false;
+/* Sends the batch, which is not empty, in the time of the user of @p. */
+static void send_batch(struct unwind_texts *t, const struct process *p)
+{
+	_cleanup_(wire_writer_deinit) struct wire_writer content = {0};
+	struct batch *batch = &t->batch;
+
+	rows_of_jit_put(&content, batch->pieces, batch->nr);
+	if (content.failed) {
+		batch->nr = 0;
+		return;
 	}
-	batch->nr = 0;
+	batch->tenant = p->tenant;
+	batch->begin_ns = clock_now_ns();
+	shared_worker_send(
+		t->decoder,
+		&(struct shared_request){.op = DECODER_CFI_JIT,
+					 .fd = t->store->read_fd,
+					 .deadline_ms = ROWS_DEADLINE_MS,
+					 .uid = p->uid,
+					 .owner_uid = 0, /* the store is our own file */
+					 .take = take_texts,
+					 .ctx = t},
+		&content);
 }
 
 /* ---- texts of one image ---- */
@@ -288,45 +351,61 @@ static int collect(const struct unwind_texts *t, struct text_set *set)
 	return 0;
 }
 
-int unwind_texts_get(struct unwind_texts *t, const struct process *p,
-		     uint64_t deadline_ns, struct text_set *ret)
+static bool is_missing(const struct registered_object *b)
 {
-	_cleanup_free_ struct batch *batch = NULL;
-	const struct jit_code *c = &p->jit_code;
-	int rc, err;
+	return !b->is_decoded || b->is_wanted;
+}
 
-	if (!c->nr)
-		return 0;
-	unwind_tables_serve(t->tables, p->tenant);
-	batch = calloc(1, sizeof(*batch));
-	rc = batch ? 0 : -ENOMEM;
-	if (batch)
-		batch->t = t;
-	for (size_t i = 0; rc != -ENOMEM && i < c->nr; i++) {
+/* Returns whether another batch may be begun. */
+static bool may_ask(struct unwind_texts *t, const struct process *p, uint64_t deadline_ns)
+{
+	return clock_now_ns() < deadline_ns && shared_worker_may_send(t->decoder, p->uid);
+}
+
+/* Takes references to the bodies of @p for @ret, and asks for those that are missing. */
+static int take_bodies(struct unwind_texts *t, const struct process *p,
+		       uint64_t deadline_ns, struct text_set *ret)
+{
+	const struct jit_code *c = &p->jit_code;
+	bool is_allowed = true;
+
+	for (size_t i = 0; i < c->nr; i++) {
 		const struct jit_object *o = &c->items[i];
-		struct registered_object *b;
+		const struct registered_object *b;
 
 		if (o->until_ns != UINT64_MAX || !o->size_bytes)
 			continue;
-		if (take_body(t, o, p->tenant, ret)) {
-			rc = -ENOMEM;
-			break;
-		}
+		if (take_body(t, o, p->tenant, ret))
+			return -ENOMEM;
 		b = &t->bodies[ret->bodies[ret->nr_bodies - 1]];
-		if (b->is_decoded && !b->is_wanted)
+		if (!is_allowed || !is_missing(b))
 			continue;
-		if (!batch->nr && clock_now_ns() >= deadline_ns) {
-			rc = -EAGAIN;
+		if (b->is_alone && t->batch.nr && !shared_worker_is_busy(t->decoder))
+			send_batch(t, p);
+		if (!t->batch.nr || shared_worker_is_busy(t->decoder))
+			is_allowed = may_ask(t, p, deadline_ns);
+		if (!is_allowed)
 			continue;
-		}
-		batch->bodies[batch->nr] = ret->bodies[ret->nr_bodies - 1];
-		batch->pieces[batch->nr++] = (struct jit_piece){
-			t->store->bodies[o->body].offset, o->size_bytes};
-		if (batch->nr == BATCH)
-			decode_batch(t, batch);
+		add_to_batch(t, o, b);
+		if (b->is_alone || t->batch.nr == BATCH)
+			send_batch(t, p);
 	}
-	if (batch && batch->nr)
-		decode_batch(t, batch);
+	if (t->batch.nr && !shared_worker_is_busy(t->decoder))
+		send_batch(t, p);
+	return 0;
+}
+
+int unwind_texts_get(struct unwind_texts *t, const struct process *p,
+		     uint64_t deadline_ns, struct text_set *ret)
+{
+	int rc, err;
+
+	if (!p->jit_code.nr)
+		return 0;
+	rc = take_bodies(t, p, deadline_ns, ret);
+	for (size_t i = 0; !rc && i < ret->nr_bodies; i++)
+		if (is_missing(&t->bodies[ret->bodies[i]]))
+			rc = -EAGAIN;
 	err = collect(t, ret);
 	return err ? err : rc;
 }

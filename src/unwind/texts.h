@@ -16,14 +16,14 @@
 
 struct jit_store;
 struct process;
+struct shared_worker;
 struct unwind_tables;
 struct unwind_texts;
 struct unwind_totals;
-struct worker;
 
 /** All arguments are borrowed and must outlive *ret. */
 int unwind_texts_new(struct unwind_tables *tables, const struct jit_store *store,
-		     struct worker *decoder, struct unwind_totals *totals,
+		     struct shared_worker *decoder, struct unwind_totals *totals,
 		     struct unwind_texts **ret, struct error *err);
 void unwind_texts_free(struct unwind_texts *t);
 DEFINE_CLEANUP(struct unwind_texts, unwind_texts_free);
@@ -48,8 +48,8 @@ struct text_set {
 };
 
 /**
- * Gets the texts that @p has registered now. Decodes new ones and waits for the
- * decoder.
+ * Gets the texts that @p has registered now. Asks the decoder for new ones; an answer
+ * that does not come at once (worker/shared.h) has them in a later call.
  *
  * @deadline_ns  CLOCK_MONOTONIC: starts no call of the decoder after it
  * @ret          zeroed; free it with unwind_texts_put() when the kernel's tables do not

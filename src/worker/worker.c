@@ -538,10 +538,18 @@ bool worker_waits(const struct worker *w, struct worker_wait *ret)
 
 void worker_wait(const struct worker *w)
 {
+	worker_wait_until(w, INT64_MAX);
+}
+
+void worker_wait_until(const struct worker *w, int64_t until_ns)
+{
 	struct worker_wait wait;
 
-	if (worker_waits(w, &wait))
-		message_wait(wait.fd, wait.events, wait.deadline_ns);
+	if (!worker_waits(w, &wait))
+		return;
+	if (wait.deadline_ns < until_ns)
+		until_ns = wait.deadline_ns;
+	message_wait(wait.fd, wait.events, until_ns);
 }
 
 void worker_trim(struct worker *w)

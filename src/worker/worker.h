@@ -150,6 +150,8 @@ bool worker_waits(const struct worker *w, struct worker_wait *ret);
 
 /** Waits until worker_receive() can continue. */
 void worker_wait(const struct worker *w);
+/** The same, until @until_ns (CLOCK_MONOTONIC) at most. */
+void worker_wait_until(const struct worker *w, int64_t until_ns);
 
 /** Frees the last reply, if it is large. Does nothing during a call. */
 void worker_trim(struct worker *w);

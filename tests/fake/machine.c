@@ -672,8 +672,9 @@ static unsigned int ready(void)
 		kinds |= WAKEUP_SAMPLER;
 	if (the_writer && the_writer->work && fake.now_ns >= the_writer->done_ns)
 		kinds |= WAKEUP_WRITER;
-	if (fake.answer_ns && fake.now_ns >= fake.answer_ns)
-		kinds |= WAKEUP_DECODER;
+	for (size_t i = 0; i < NR_FAKE_WORKERS; i++)
+		if (fake.answers_ns[i] && fake.now_ns >= fake.answers_ns[i])
+			kinds |= i == FAKE_NAMER ? WAKEUP_DECODER : WAKEUP_EVENTS;
 	return kinds;
 }
 
@@ -688,8 +689,10 @@ static unsigned int wait_for(unsigned int kinds, uint64_t timeout_ns)
 		if (the_writer && the_writer->work && the_writer->done_ns < to_ns &&
 		    the_writer->done_ns > fake.now_ns)
 			to_ns = the_writer->done_ns;
-		if (fake.answer_ns > fake.now_ns && fake.answer_ns < to_ns)
-			to_ns = fake.answer_ns;
+		for (size_t i = 0; i < NR_FAKE_WORKERS; i++)
+			if (fake.answers_ns[i] > fake.now_ns &&
+			    fake.answers_ns[i] < to_ns)
+				to_ns = fake.answers_ns[i];
 		fake_pass(to_ns > fake.now_ns ? to_ns - fake.now_ns : 0);
 	}
 	return ready() & kinds;

@@ -47,7 +47,10 @@ struct fake_machine {
 	uint32_t grace_ms; /* each drain's wait for running programs, after the flip */
 	uint32_t drain_ms; /* each drain, after this wait */
 	uint32_t look_ms; /* each read of the notices */
-	uint32_t name_ms; /* each request to the decoder */
+	uint32_t name_ms; /* each request to the decoder that names */
+	/* Each request to the other one; 0: the kernel side has all unwind rows. Otherwise
+	 * it requests some with each image's first sample. */
+	uint32_t rows_ms;
 	uint32_t write_ms; /* each write of a file */
 	uint64_t stolen_ns; /* steal time until now */
 	uint64_t rss_bytes; /* anonymous memory */
@@ -83,9 +86,11 @@ struct fake_machine {
 	size_t nr_levels;
 	size_t nr_looks; /* reads of the notices */
 	uint32_t longest_answer_ms; /* longest time from a notice to its answer */
-	size_t nr_requests; /* to the decoder */
+	size_t nr_requests; /* to the decoder that names */
 	uint32_t last_request_ms;
-	uint64_t answer_ns; /* when the decoder answers the request; 0: no request */
+	uint64_t answers_ns[NR_FAKE_WORKERS]; /* when each answers; 0: no request */
+	uint32_t rows_taken_ms[FAKE_MAX_LOG]; /* when the rows of each request came */
+	size_t nr_rows_taken;
 	size_t nr_writes; /* writes that began */
 	uint32_t writes_ms[FAKE_MAX_LOG]; /* when each began */
 	bool is_stopped;

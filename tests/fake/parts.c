@@ -11,7 +11,7 @@
 #include "target/target.h"
 #include "unwind/feeder.h"
 #include "opener/opener.h"
-#include "worker/worker.h"
+#include "worker/shared.h"
 
 uint64_t private_rss_bytes(void)
 {
@@ -43,6 +43,8 @@ void worker_send(struct worker *w, uint32_t op, const void *request, size_t len,
 		 const int *fds, size_t nr_fds, worker_need_fn need, void *need_ctx,
 		 unsigned int deadline_ms)
 {
+	bool names = w->number == FAKE_NAMER;
+
 	(void)op;
 	(void)request;
 	(void)len;
@@ -51,38 +53,46 @@ void worker_send(struct worker *w, uint32_t op, const void *request, size_t len,
 	(void)need;
 	(void)need_ctx;
 	(void)deadline_ms;
-	assert(!fake.answer_ns);
+	assert(!fake.answers_ns[w->number]);
 	w->stats.nr_deadline++;
-	fake.nr_requests++;
-	fake.answer_ns = fake.now_ns + fake.name_ms * FAKE_MS;
+	fake.nr_requests += names;
+	fake.answers_ns[w->number] = fake.now_ns +
+				     (names ? fake.name_ms : fake.rows_ms) * FAKE_MS;
 }
 
 enum worker_answer worker_receive(struct worker *w, struct wire_reader *ret,
 				  int *ret_error)
 {
-	(void)w;
 	(void)ret;
 	(void)ret_error;
-	assert(fake.answer_ns);
-	if (fake.now_ns < fake.answer_ns)
+	assert(fake.answers_ns[w->number]);
+	if (fake.now_ns < fake.answers_ns[w->number])
 		return WORKER_PENDING;
-	fake.answer_ns = 0;
-	fake.last_request_ms = fake_now_ms();
+	fake.answers_ns[w->number] = 0;
+	if (w->number == FAKE_NAMER)
+		fake.last_request_ms = fake_now_ms();
 	return WORKER_DEADLINE;
 }
 
 bool worker_waits(const struct worker *w, struct worker_wait *ret)
 {
-	(void)w;
 	*ret = (struct worker_wait){.deadline_ns = INT64_MAX};
-	return fake.answer_ns != 0;
+	return fake.answers_ns[w->number] != 0;
+}
+
+void worker_wait_until(const struct worker *w, int64_t until_ns)
+{
+	uint64_t to_ns = fake.answers_ns[w->number];
+
+	if ((uint64_t)until_ns < to_ns)
+		to_ns = (uint64_t)until_ns;
+	if (fake.now_ns < to_ns)
+		fake_pass(to_ns - fake.now_ns);
 }
 
 void worker_wait(const struct worker *w)
 {
-	(void)w;
-	if (fake.now_ns < fake.answer_ns)
-		fake_pass(fake.answer_ns - fake.now_ns);
+	worker_wait_until(w, INT64_MAX);
 }
 
 void worker_trim(struct worker *w)
@@ -92,8 +102,7 @@ void worker_trim(struct worker *w)
 
 void worker_cancel(struct worker *w)
 {
-	(void)w;
-	fake.answer_ns = 0;
+	fake.answers_ns[w->number] = 0;
 }
 
 void worker_serves(struct worker *w, uint32_t uid)
@@ -229,7 +238,7 @@ struct jit_watch {
 };
 
 int jit_watch_new(const struct jit_watch_config *config, struct sampler *sampler,
-		  struct process_table *processes, struct worker *decoder,
+		  struct process_table *processes, struct shared_worker *decoder,
 		  struct worker *reader, struct jit_watch **ret, struct error *err)
 {
 	(void)config;
@@ -309,24 +318,25 @@ void jit_watch_totals(const struct jit_watch *w, struct jit_watch_totals *ret)
 	*ret = fake.jit;
 }
 
-/* ---- unwind/feeder.h: no unwind tables are requested ---- */
+/* ---- unwind/feeder.h: rows are requested with each first sample, if they take time ---- */
 
 struct unwind_feeder {
-	char unused;
+	struct shared_worker *decoder;
+	size_t nr_wanted; /* requests that were not sent yet */
 };
 
 int unwind_feeder_new(uint64_t max_row_bytes, const struct unwind_kmaps *maps,
-		      struct process_table *processes, struct worker *decoder,
+		      struct process_table *processes, struct shared_worker *decoder,
 		      struct worker *reader, struct unwind_feeder **ret,
 		      struct error *err)
 {
 	(void)max_row_bytes;
 	(void)maps;
 	(void)processes;
-	(void)decoder;
 	(void)reader;
 	(void)err;
 	*ret = calloc(1, sizeof(**ret));
+	(*ret)->decoder = decoder;
 	return 0;
 }
 
@@ -352,8 +362,7 @@ void unwind_feeder_prepare(struct unwind_feeder *w, const struct process *p,
 
 void unwind_feeder_sampled(struct unwind_feeder *w, const struct process *p)
 {
-	(void)w;
-	(void)p;
+	w->nr_wanted += p && fake.rows_ms;
 }
 
 void unwind_feeder_request(struct unwind_feeder *w,
@@ -376,9 +385,27 @@ void unwind_feeder_expect(struct unwind_feeder *w)
 	(void)w;
 }
 
+static void take_rows(void *ctx, uint64_t tag, enum worker_answer answer,
+		      struct wire_reader *reply)
+{
+	(void)ctx;
+	(void)tag;
+	(void)answer;
+	(void)reply;
+	fake.rows_taken_ms[fake.nr_rows_taken++] = fake_now_ms();
+}
+
 void unwind_feeder_look(struct unwind_feeder *w)
 {
-	(void)w;
+	struct shared_request request = {.fd = -1, .uid = 1000, .take = take_rows};
+	struct wire_writer content = {0};
+
+	shared_worker_go_on(w->decoder);
+	shared_worker_be_patient(w->decoder);
+	while (w->nr_wanted && shared_worker_may_send(w->decoder, request.uid)) {
+		w->nr_wanted--;
+		shared_worker_send(w->decoder, &request, &content);
+	}
 }
 
 void unwind_feeder_forget_files(struct unwind_feeder *w)

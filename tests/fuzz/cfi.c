@@ -12,6 +12,7 @@
 #include "decode/cfi/cfi.h"
 #include "decode/operation.h"
 #include "decode/requests.h"
+#include "lib/rows.h"
 #include "unwind/ask.h"
 
 #define VADDR 0x400000
@@ -23,12 +24,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const uint8_t *said; /* the decoder's answer; NULL: run the decoder */
 static size_t said_len;
 static struct wire_writer reply;
-
-void worker_serves(struct worker *w, uint32_t uid)
-{
-	(void)w;
-	(void)uid;
-}
 
 enum worker_answer worker_call(struct worker *w, uint32_t op, const void *request,
 			       size_t len, const int *fds, size_t nr_fds,

@@ -17,6 +17,7 @@
 #include "collect/jit_probe.h"
 #include "fake/machine.h"
 #include "process/file.h"
+#include "worker/shared.h"
 
 /* ---- collect/jit_probe.h ---- */
 
@@ -89,6 +90,7 @@ static const struct jit_interface point = {
 	.register_off = 0x1000, .register_vaddr = 0x401000, .descriptor_vaddr = 0x401040};
 static struct target_file files[MAX_FILES];
 static struct jit_inodes *inodes;
+static struct shared_worker decoder;
 
 static int set_up(void **state)
 {
@@ -104,7 +106,7 @@ static int set_up(void **state)
 		files[i] = (struct target_file){
 			.fd = fd, .path = "jit", .dev = st.st_dev, .inode = st.st_ino};
 	}
-	inodes = jit_inodes_new(&probe, NULL, NULL);
+	inodes = jit_inodes_new(&probe, &decoder, NULL);
 	return !inodes;
 }
 

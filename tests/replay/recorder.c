@@ -1091,6 +1091,31 @@ static void a_slow_decoder_holds_up_no_drain(void **state)
 	check_sums();
 }
 
+/* The decoder that the kernel side waits for takes two seconds for each file of a user. */
+static void slow_unwind_rows_hold_up_no_drain(void **state)
+{
+	(void)state;
+	fake.rows_ms = 2000;
+	fake_exec(0, program.tgid, "program");
+	fake_map(0, program.tgid, MAPPED_AT, "/no/such/file");
+	for (uint32_t i = 0; i < 8; i++) {
+		struct fake_image other = {.tgid = FAKE_FIRST_PID + 1 + i, .exec_id = 1};
+
+		fake_exec(1, other.tgid, "other");
+		fake_first_sample(150 + i, &other);
+	}
+	fake_samples(0, 20000, &program, IP);
+	record((struct sampling){.duration_s = 20});
+	assert_int_equal(losses(0)->counted, 20000);
+	/* A request waits for its answer for 20 ms at most. */
+	assert_in_range(longest_gap_ms(), 100, 120);
+	/* The user is put off after four seconds of work. */
+	assert_int_equal(fake.nr_rows_taken, 3);
+	assert_in_range(fake.rows_taken_ms[0], 2150, 2160);
+	assert_in_range(fake.rows_taken_ms[1], 4150, 4360);
+	assert_in_range(fake.rows_taken_ms[2], 12150, 12560);
+}
+
 /* The recording ends at once while the decoder is busy. */
 static void a_slow_decoder_does_not_hold_up_the_end(void **state)
 {
@@ -1302,6 +1327,7 @@ int main(void)
 		REPLAY(rows_beside_a_slow_decoder_are_bounded),
 		REPLAY(drains_come_between_the_steps_of_naming),
 		REPLAY(a_slow_decoder_holds_up_no_drain),
+		REPLAY(slow_unwind_rows_hold_up_no_drain),
 		REPLAY(a_slow_decoder_does_not_hold_up_the_end),
 		REPLAY(a_storm_does_not_hold_up_naming),
 		REPLAY(naming_does_not_hold_up_the_end),

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "collect/jit_probe.h"
 #include "process/file.h"
+#include "worker/shared.h"
 
 /*
  * On overlayfs the device number is that of the mount (or of one of its layers), but
@@ -41,7 +42,7 @@ struct inode {
 
 struct jit_inodes {
 	struct jit_probe *probe; /* borrowed */
-	struct worker *decoder; /* borrowed */
+	struct shared_worker *decoder; /* borrowed */
 	const uid_t *user; /* borrowed; NULL: every file may be probed */
 	struct inode items[JIT_PROBE_MAX_FILES];
 	size_t nr;
@@ -51,7 +52,7 @@ struct jit_inodes {
 	bool is_over; /* no probe is attached or removed any more */
 };
 
-struct jit_inodes *jit_inodes_new(struct jit_probe *probe, struct worker *decoder,
+struct jit_inodes *jit_inodes_new(struct jit_probe *probe, struct shared_worker *decoder,
 				  const uid_t *user)
 {
 	struct jit_inodes *inodes = calloc(1, sizeof(*inodes));
@@ -147,7 +148,7 @@ static int probe_unknown(struct jit_inodes *inodes, int path_fd, const char *pat
 
 	if (fd < 0)
 		return fd;
-	rc = file_facts_read(inodes->decoder, (uid_t)-1, fd, path, &facts);
+	rc = file_facts_read(inodes->decoder->worker, (uid_t)-1, fd, path, &facts);
 	if (rc)
 		return rc;
 	found = file_facts_of(&facts, RUNTIME_JIT);
@@ -195,11 +196,15 @@ static struct inode *find_unused(struct jit_inodes *inodes)
 	return NULL;
 }
 
-/* Must a new inode wait: for the probe of another one, or for the place of an unused one? */
+/*
+ * Must a new inode wait: for the decoder, for the probe of another one, or for the place of
+ * an unused one?
+ */
 static bool must_wait(struct jit_inodes *inodes)
 {
 	return !is_stuck(inodes) &&
-	       (jit_probe_is_busy(inodes->probe) ||
+	       (shared_worker_is_busy(inodes->decoder) ||
+		jit_probe_is_busy(inodes->probe) ||
 		(inodes->nr == JIT_PROBE_MAX_FILES && find_unused(inodes)));
 }
 

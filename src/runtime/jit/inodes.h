@@ -17,6 +17,7 @@
 struct jit_inodes;
 struct jit_probe;
 struct target_file;
+struct shared_worker;
 struct worker;
 
 /**
@@ -28,7 +29,7 @@ struct worker;
  *        anyone who holds them.
  * Return: NULL when out of memory.
  */
-struct jit_inodes *jit_inodes_new(struct jit_probe *probe, struct worker *decoder,
+struct jit_inodes *jit_inodes_new(struct jit_probe *probe, struct shared_worker *decoder,
 				  const uid_t *user);
 void jit_inodes_free(struct jit_inodes *inodes);
 DEFINE_CLEANUP(struct jit_inodes, jit_inodes_free);

@@ -16,7 +16,7 @@
 #include "runtime/jit/inodes.h"
 #include "runtime/jit/list_walk.h"
 #include "runtime/runtime.h"
-#include "worker/worker.h"
+#include "worker/shared.h"
 
 #define MAX_QUEUED_BYTES (64u << 20) /* of events that wait for their task events */
 /*
@@ -49,7 +49,7 @@ struct queued {
 struct jit_watch {
 	struct jit_watch_config config;
 	struct process_table *processes; /* borrowed */
-	struct worker *decoder; /* borrowed */
+	struct shared_worker *decoder; /* borrowed */
 	struct worker *reader; /* borrowed */
 	struct jit_probe *probe;
 	struct jit_inodes *inodes;
@@ -66,7 +66,7 @@ struct jit_watch {
 };
 
 int jit_watch_new(const struct jit_watch_config *config, struct sampler *sampler,
-		  struct process_table *processes, struct worker *decoder,
+		  struct process_table *processes, struct shared_worker *decoder,
 		  struct worker *reader, struct jit_watch **ret, struct error *err)
 {
 	_cleanup_(jit_watch_freep) struct jit_watch *w = calloc(1, sizeof(*w));
@@ -211,13 +211,18 @@ void jit_watch_forget_files(struct jit_watch *w)
 	jit_inodes_end_sweep(w->inodes);
 }
 
-/* Returns the file's interface; NULL: none. */
+/* Returns the file's interface; NULL: none, or not known yet (@ret_later). */
 static const struct jit_interface *interface_of(const struct jit_watch *w,
-						struct target_file *file)
+						const struct process *p,
+						struct target_file *file, bool *ret_later)
 {
-	return file && file->id
-		       ? file_facts_of(file_facts_get(file, w->decoder), RUNTIME_JIT)
-		       : NULL;
+	if (!file || !file->id)
+		return NULL;
+	if (!file_facts_are_there(file, w->decoder, p->uid)) {
+		*ret_later = true;
+		return NULL;
+	}
+	return file_facts_of(file->facts, RUNTIME_JIT);
 }
 
 static bool has_descriptor(const struct jit_code *c, uint64_t descriptor_ip)
@@ -288,7 +293,7 @@ static bool add_descriptor(struct jit_watch *w, struct process *p,
 static void search_mappings(struct jit_watch *w, struct process *p)
 {
 	struct jit_code *c = &p->jit_code;
-	bool is_complete = true;
+	bool is_complete = true, is_later = false;
 
 	if (c->walks.nr_maps_checked == maps_nr_ever(&p->maps))
 		return;
@@ -299,13 +304,14 @@ static void search_mappings(struct jit_watch *w, struct process *p)
 		if (m->kind != MAPPING_FILE && m->kind != MAPPING_MEMFD)
 			continue;
 		is_complete &= m->file != NULL;
-		point = interface_of(w, m->file);
+		point = interface_of(w, p, m->file, &is_later);
 		if (point && point->register_off - m->file_off < m->end - m->start)
 			is_complete &= add_descriptor(w, p, m, point);
 	}
 	if (c->nr_descriptors)
 		process_read_command(w->processes, p);
-	if (is_complete)
+	w->look_wanted |= is_later;
+	if (is_complete && !is_later)
 		c->walks.nr_maps_checked = maps_nr_ever(&p->maps);
 }
 
@@ -621,6 +627,7 @@ void jit_watch_look(struct jit_watch *w)
 		return;
 	w->look_wanted = false;
 	w->walks_ns = 0;
+	shared_worker_be_patient(w->decoder);
 	look_at_all(w);
 	/* Afterwards, because files that were found wait to be probed. */
 	jit_inodes_remove_unused(w->inodes);

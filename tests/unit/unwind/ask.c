@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "decode/operation.h"
+#include "lib/rows.h"
 #include "unit/unwind/fakes.h"
 
 static struct wire_writer said; /* the next reply */
@@ -23,6 +24,10 @@ static int asked_fd;
 
 enum worker_answer (*fake_decoder)(struct wire_reader *request, int fd,
 				   struct wire_reader *ret);
+bool fake_decoder_is_late;
+static bool is_sent;
+static struct wire_reader answer; /* to what is sent; its result is how_sent */
+static enum worker_answer how_sent;
 
 void worker_serves(struct worker *w, uint32_t uid)
 {
@@ -40,6 +45,7 @@ enum worker_answer worker_call(struct worker *w, uint32_t op, const void *reques
 	(void)need;
 	(void)need_ctx;
 	(void)ret_error;
+	assert_false(is_sent);
 	assert_int_equal(nr_fds, 1);
 	assert_int_equal(deadline_ms, ROWS_DEADLINE_MS);
 	if (fake_decoder) {
@@ -55,6 +61,48 @@ enum worker_answer worker_call(struct worker *w, uint32_t op, const void *reques
 	asked_fd = fds[0];
 	*ret = (struct wire_reader){.data = said.data, .len = said.len};
 	return how;
+}
+
+void worker_send(struct worker *w, uint32_t op, const void *request, size_t len,
+		 const int *fds, size_t nr_fds, worker_need_fn need, void *need_ctx,
+		 unsigned int deadline_ms)
+{
+	how_sent = worker_call(w, op, request, len, fds, nr_fds, need, need_ctx,
+			       deadline_ms, &answer, NULL);
+	is_sent = true;
+}
+
+enum worker_answer worker_receive(struct worker *w, struct wire_reader *ret,
+				  int *ret_error)
+{
+	(void)w;
+	(void)ret_error;
+	assert_true(is_sent);
+	if (fake_decoder_is_late)
+		return WORKER_PENDING;
+	is_sent = false;
+	*ret = answer;
+	return how_sent;
+}
+
+bool worker_waits(const struct worker *w, struct worker_wait *ret)
+{
+	(void)w;
+	(void)ret;
+	return is_sent;
+}
+
+void worker_wait_until(const struct worker *w, int64_t until_ns)
+{
+	(void)w;
+	(void)until_ns;
+	fail_msg("waited for the decoder");
+}
+
+void worker_cancel(struct worker *w)
+{
+	(void)w;
+	is_sent = false;
 }
 
 static int set_up(void **state)

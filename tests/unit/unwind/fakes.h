@@ -3,6 +3,7 @@
 #ifndef LB_TESTS_UNIT_UNWIND_FAKES_H
 #define LB_TESTS_UNIT_UNWIND_FAKES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,5 +32,8 @@ const struct lb_unwind_file *fake_kernel_file(const struct lb_unwind_file_key *k
 /* Answers a request for rows. NULL: the test of ask.c does. */
 extern enum worker_answer (*fake_decoder)(struct wire_reader *request, int fd,
 					  struct wire_reader *ret);
+
+/* It has not answered yet. */
+extern bool fake_decoder_is_late;
 
 #endif

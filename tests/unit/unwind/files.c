@@ -23,6 +23,7 @@
 #include "process/table.h"
 #include "runtime/runtime.h"
 #include "unit/unwind/fakes.h"
+#include "worker/shared.h"
 
 #define PAGE      UINT64_C(65536)
 #define SECOND_NS UINT64_C(1000000000)
@@ -68,10 +69,14 @@ struct target_file *process_table_file(struct process_table *t, uint32_t id)
 	return id < MAX_FILES && files[id].id == id ? &files[id] : NULL;
 }
 
+static bool interpreter_is_unknown;
+
 const void *runtime_facts_of(enum runtime_number number, struct target_file *file,
-			     struct worker *decoder)
+			     struct shared_worker *decoder, uint32_t uid, bool *ret_later)
 {
 	(void)decoder;
+	(void)uid;
+	*ret_later |= interpreter_is_unknown;
 	return number == 0 && file == interpreter ? file : NULL;
 }
 
@@ -217,6 +222,7 @@ static void assert_call(size_t i, uint32_t id, uint64_t first, uint64_t last,
 static struct unwind_tables *tables;
 static struct unwind_files *f;
 static struct unwind_totals totals;
+static struct shared_worker shared;
 
 static void add_file(uint32_t id, uint64_t nr_pages)
 {
@@ -247,7 +253,8 @@ static void begin(uint64_t max_row_bytes)
 	add_file(OTHER, 5);
 	tables = fake_kernel_begin(max_row_bytes);
 	fake_decoder = decode;
-	assert_int_equal(unwind_files_new(tables, NULL, NULL, &totals, &f, &err), 0);
+	shared_worker_init(&shared, NULL, true);
+	assert_int_equal(unwind_files_new(tables, NULL, &shared, &totals, &f, &err), 0);
 }
 
 static int set_up(void **state)
@@ -270,6 +277,8 @@ static int tear_down(void **state)
 {
 	(void)state;
 	unwind_files_free(f);
+	shared_worker_deinit(&shared);
+	fake_decoder_is_late = interpreter_is_unknown = false;
 	fake_kernel_end(tables);
 	wire_writer_deinit(&decoder.said);
 	fake_decoder = NULL;
@@ -311,9 +320,14 @@ static bool has_rows(const struct mapping *m)
 	return !(s.flags & LB_SEGMENT_NO_ROWS);
 }
 
+static void want_of(const struct mapping *m, uint64_t page, uint32_t uid)
+{
+	unwind_files_want(f, m, MAPPED_AT + page * PAGE + 7, uid);
+}
+
 static void want(const struct mapping *m, uint64_t page)
 {
-	unwind_files_want(f, m, MAPPED_AT + page * PAGE + 7);
+	want_of(m, page, 0);
 }
 
 static bool serve(void)
@@ -610,6 +624,174 @@ static void a_command_is_read_in_advance(void **state)
 	assert_int_equal(decoder.calls[1].nr, 256);
 }
 
+/* ---- a slow decoder, and users who share it ---- */
+
+/* fake_decoder_is_late: nobody waits for it, and one request is sent at a time. */
+static void a_late_answer_is_taken_when_it_comes(void **state)
+{
+	struct mapping small = map(SMALL, 0, 4), other = map(OTHER, 0, 4);
+	uint32_t object = segment(&small), second = segment(&other);
+
+	(void)state;
+	decoder.nr_pages = 5;
+	decoder.is_whole = true;
+	fake_decoder_is_late = true;
+	want(&small, 3);
+	assert_false(serve());
+	want(&other, 3);
+	assert_false(serve());
+	assert_false(serve_early());
+	assert_int_equal(unwind_files_work(f), UNWIND_FILES_WANTED);
+	assert_int_equal(decoder.nr_calls, 1);
+	assert_pages(object, 0, 4, LB_PAGE_ABSENT, 0);
+	shared_worker_go_on(&shared);
+	assert_pages(object, 0, 4, LB_PAGE_ABSENT, 0);
+	fake_decoder_is_late = false;
+	shared_worker_go_on(&shared);
+	assert_pages(object, 0, 4, LB_PAGE_ROWS, 0);
+	assert_false(serve());
+	assert_pages(second, 0, 4, LB_PAGE_ROWS, 0);
+	assert_int_equal(decoder.nr_calls, 2);
+}
+
+/* The answer is about a file whose place another one has taken, or that was closed. */
+static void a_late_answer_for_another_file_is_dropped(void **state)
+{
+	struct mapping m = map(SMALL, 0, 4), closed = map(OTHER, 0, 4);
+	uint32_t object;
+
+	(void)state;
+	decoder.nr_pages = 5;
+	decoder.is_whole = true;
+	segment(&m);
+	fake_decoder_is_late = true;
+	want(&m, 3);
+	assert_false(serve());
+	files[SMALL].use++;
+	object = segment(&m);
+	fake_decoder_is_late = false;
+	shared_worker_go_on(&shared);
+	assert_pages(object, 0, 4, LB_PAGE_ABSENT, 0);
+
+	object = segment(&closed);
+	fake_decoder_is_late = true;
+	want(&closed, 3);
+	assert_false(serve());
+	files[OTHER].fd = -1;
+	fake_decoder_is_late = false;
+	shared_worker_go_on(&shared);
+	assert_pages(object, 0, 4, LB_PAGE_ABSENT, 0);
+	assert_int_equal(totals.nr_failed, 0);
+}
+
+static void who_had_less_is_first(void **state)
+{
+	struct mapping large = map(LARGE, 0, 1999), small = map(SMALL, 0, 4),
+		       other = map(OTHER, 0, 4);
+
+	(void)state;
+	decoder.nr_pages = 5;
+	segment(&large);
+	segment(&small);
+	segment(&other);
+	decoder.took_ns = SECOND_NS;
+	want_of(&large, 100, 1000);
+	assert_false(serve());
+	decoder.took_ns = 0;
+	fake_decoder_is_late = true;
+	want_of(&small, 3, 1001);
+	assert_false(serve());
+	want_of(&large, 200, 1000);
+	want_of(&other, 3, 1001);
+	assert_false(serve());
+	fake_decoder_is_late = false;
+	shared_worker_go_on(&shared);
+	assert_int_equal(decoder.nr_calls, 2);
+	/* The file of 1000 comes first in the list. */
+	assert_false(serve());
+	assert_int_equal(decoder.nr_calls, 3);
+	assert_int_equal(decoder.calls[2].fd, FD(OTHER));
+	assert_int_equal(unwind_files_work(f), UNWIND_FILES_WANTED);
+	assert_int_equal(shared.share.nr_put_off, 1);
+	/* Nobody else waits any more. */
+	assert_false(serve());
+	assert_int_equal(decoder.nr_calls, 4);
+	assert_int_equal(decoder.calls[3].fd, FD(LARGE));
+	assert_int_equal(unwind_files_work(f), UNWIND_FILES_EARLY);
+}
+
+/* After four seconds of work he waits six, for what nobody requested, too. */
+static void a_user_with_slow_files_gets_a_quarter(void **state)
+{
+	struct mapping large = map(LARGE, 0, 1999), small = map(SMALL, 0, 4);
+	uint64_t begin_ns = now_ns;
+
+	(void)state;
+	decoder.nr_pages = 5;
+	files[SMALL].uid = 1000;
+	segment(&large);
+	segment(&small);
+	decoder.took_ns = 2 * SECOND_NS;
+	for (uint64_t i = 1; i <= 4; i++) {
+		want_of(&large, 100 * i, 1000);
+		unwind_files_serve(f, UINT64_MAX);
+		unwind_files_serve_early(f, UINT64_MAX);
+	}
+	assert_int_equal(decoder.nr_calls, 2);
+	now_ns = begin_ns + 10 * SECOND_NS - 1;
+	unwind_files_serve(f, UINT64_MAX);
+	assert_int_equal(decoder.nr_calls, 2);
+	/* Others are served meanwhile. */
+	want_of(&large, 1001, 1001);
+	unwind_files_serve(f, UINT64_MAX);
+	assert_int_equal(decoder.nr_calls, 3);
+	assert_call(2, LARGE, 992, 1007, (uint64_t[]){1001}, 1);
+	unwind_files_serve(f, UINT64_MAX);
+	assert_int_equal(decoder.nr_calls, 4);
+	assert_call(3, LARGE, 192, 207, (uint64_t[]){200}, 1);
+}
+
+/* The requests of users who wait leave room for those of others. */
+static void requests_that_wait_leave_room(void **state)
+{
+	struct mapping large = map(LARGE, 0, 1999), other = map(OTHER, 0, 4);
+
+	(void)state;
+	decoder.nr_pages = 5;
+	segment(&large);
+	segment(&other);
+	for (uint32_t uid = 1000; uid < 1002; uid++) {
+		time_share_took(&shared.share, uid, now_ns - 9 * SECOND_NS, now_ns);
+		for (uint64_t i = 0; i < 2000; i++)
+			want_of(&large, i, uid);
+	}
+	assert_false(serve());
+	assert_int_equal(totals.nr_requests_dropped, 4000 - 2048);
+	/* Equal ones are kept once. */
+	for (uint64_t i = 0; i < 2000; i++)
+		want_of(&large, i, 1000);
+	want(&other, 3);
+	assert_false(serve());
+	assert_int_equal(totals.nr_requests_dropped, 4000 - 2048);
+	assert_int_equal(decoder.nr_calls, 1);
+	assert_int_equal(decoder.calls[0].fd, FD(OTHER));
+}
+
+static void who_is_an_interpreter_may_be_known_later(void **state)
+{
+	static const struct lb_unwind_file_key key = {.inode = 1000 + SMALL,
+						      .dev = 8 << 20 | 1};
+	struct mapping m = map(SMALL, 0, 4);
+
+	(void)state;
+	interpreter_is_unknown = true;
+	segment(&m);
+	assert_null(fake_kernel_file(&key));
+	interpreter_is_unknown = false;
+	segment(&m);
+	assert_non_null(fake_kernel_file(&key));
+}
+
 /* ---- what goes wrong ---- */
 
 static void a_file_that_fails_has_no_rows(void **state)
@@ -866,6 +1048,12 @@ int main(void)
 		TEST(all_may_be_read_without_a_request),
 		TEST(pages_may_be_left_out),
 		TEST(a_command_is_read_in_advance),
+		TEST(a_late_answer_is_taken_when_it_comes),
+		TEST(a_late_answer_for_another_file_is_dropped),
+		TEST(who_had_less_is_first),
+		TEST(a_user_with_slow_files_gets_a_quarter),
+		TEST(requests_that_wait_leave_room),
+		TEST(who_is_an_interpreter_may_be_known_later),
 		TEST(a_file_that_fails_has_no_rows),
 		TEST(a_decoder_that_does_not_start_is_asked_later),
 		TEST(idle_reads_are_not_skipped),

@@ -29,6 +29,7 @@
 #include "process/file.h"
 #include "lib/scratch.h"
 #include "runtime/jit/list_walk.h"
+#include "lib/rows.h"
 #include "unwind/ask.h"
 
 #define MAX_STEPS 1000000

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "lib/rows.h"
 #include "unwind/ask.h"
 #include "lib/scratch.h"
 

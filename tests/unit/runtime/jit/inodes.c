@@ -15,7 +15,7 @@
 #include "collect/jit_probe.h"
 #include "collect/sampler.h"
 #include "process/file.h"
-#include "worker/worker.h"
+#include "worker/shared.h"
 
 struct jit_descriptor {
 	uint32_t version, action;
@@ -35,6 +35,7 @@ __attribute__((noinline, used)) void __jit_debug_register_code(void)
 static struct sampler *sampler;
 static struct jit_probe *probe;
 static struct worker *decoder;
+static struct shared_worker shared;
 static struct jit_inodes *inodes;
 static struct jit_interface point;
 static struct target_file self = {.path = "self"};
@@ -56,13 +57,14 @@ static int set_up(void **state)
 	    worker_new(NULL, &decoder, NULL) ||
 	    file_facts_read(decoder, 0, self.fd, self.path, &facts))
 		return -1;
+	shared_worker_init(&shared, decoder, false);
 	found = file_facts_of(&facts, RUNTIME_JIT);
 	if (!found)
 		return -1;
 	point = *found;
 	self.dev = st.st_dev;
 	self.inode = st.st_ino;
-	inodes = jit_inodes_new(probe, decoder, NULL);
+	inodes = jit_inodes_new(probe, &shared, NULL);
 	return !inodes;
 }
 
@@ -157,7 +159,7 @@ static void grant(int fd, uid_t uid, gid_t gid, mode_t mode)
 static bool is_probed_for(const uid_t *user, uid_t uid, gid_t gid, mode_t mode)
 {
 	_cleanup_(jit_inodes_freep) struct jit_inodes *trusting =
-		jit_inodes_new(probe, decoder, user);
+		jit_inodes_new(probe, &shared, user);
 	_cleanup_close_ int copy = copy_of_self(SIZE_MAX);
 	struct jit_inode inode;
 

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "worker/shared.h"
+
+#include <assert.h>
+
+#include "base/clock.h"
+
+#define BURST_NS    UINT64_C(2000000000) /* one request that takes as long as it may */
+#define PATIENCE_NS UINT64_C(20000000)
+
+void shared_worker_init(struct shared_worker *s, struct worker *worker, bool is_shared)
+{
+	*s = (struct shared_worker){
+		.worker = worker,
+		.share = {.is_shared = is_shared, .burst_ns = BURST_NS},
+	};
+}
+
+void shared_worker_deinit(struct shared_worker *s)
+{
+	if (shared_worker_is_busy(s))
+		worker_cancel(s->worker);
+	wire_writer_deinit(&s->content);
+	s->current.take = NULL;
+}
+
+void shared_worker_be_patient(struct shared_worker *s)
+{
+	s->patience_ns = clock_now_ns() + PATIENCE_NS;
+}
+
+bool shared_worker_may_send(struct shared_worker *s, uint32_t uid)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (!shared_worker_is_busy(s))
+		return time_share_may_take(&s->share, uid, now_ns);
+	time_share_waits(&s->share, uid, now_ns);
+	return false;
+}
+
+/* Takes the answer if it comes until @until_ns. */
+static void receive(struct shared_worker *s, uint64_t until_ns)
+{
+	struct shared_request request = s->current;
+	struct wire_reader reply = {0};
+	enum worker_answer answer;
+
+	while ((answer = worker_receive(s->worker, &reply, NULL)) == WORKER_PENDING) {
+		if (clock_now_ns() >= until_ns)
+			return;
+		worker_wait_until(s->worker, (int64_t)until_ns);
+	}
+	wire_writer_deinit(&s->content);
+	time_share_took(&s->share, request.uid, s->begin_ns, clock_now_ns());
+	s->current.take = NULL;
+	request.take(request.ctx, request.tag, answer, &reply);
+}
+
+void shared_worker_send(struct shared_worker *s, const struct shared_request *request,
+			struct wire_writer *content)
+{
+	assert(!shared_worker_is_busy(s) && !content->failed);
+	s->current = *request;
+	s->content = *content;
+	*content = (struct wire_writer){0};
+	s->begin_ns = clock_now_ns();
+	worker_serves(s->worker, request->owner_uid);
+	worker_send(s->worker, request->op, s->content.data, s->content.len, &request->fd,
+		    1, NULL, NULL, request->deadline_ms);
+	receive(s, s->patience_ns);
+}
+
+void shared_worker_go_on(struct shared_worker *s)
+{
+	if (shared_worker_is_busy(s))
+		receive(s, 0);
+}
+
+void shared_worker_finish(struct shared_worker *s)
+{
+	if (shared_worker_is_busy(s))
+		receive(s, INT64_MAX);
+}
+
+bool shared_worker_waits(const struct shared_worker *s, struct worker_wait *ret)
+{
+	return shared_worker_is_busy(s) && worker_waits(s->worker, ret);
+}

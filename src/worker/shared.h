@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A worker that several parts of the recorder use, one call at a time. Nobody waits long:
+ * who sends a request waits for its answer until patience_ns, because most answers come
+ * within a millisecond. A later answer is taken in a later step of the loop. Users share
+ * the worker's time (base/time_share.h).
+ */
+#ifndef LB_WORKER_SHARED_H
+#define LB_WORKER_SHARED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/time_share.h"
+#include "base/wire.h"
+#include "worker/worker.h"
+
+/**
+ * Takes the answer. What the request was about may have gone or changed since it was sent:
+ * look it up again.
+ *
+ * @tag    as in the request
+ * @reply  valid for WORKER_OK, until return
+ */
+typedef void shared_worker_take(void *ctx, uint64_t tag, enum worker_answer answer,
+				struct wire_reader *reply);
+
+struct shared_request {
+	uint32_t op;
+	int fd; /* borrowed until return */
+	unsigned int deadline_ms;
+	uint32_t uid; /* who waits for the answer: the time is his */
+	uint32_t owner_uid; /* of the file, as worker_serves() */
+	shared_worker_take *take;
+	void *ctx; /* must live until the answer, or shared_worker_deinit() */
+	uint64_t tag;
+};
+
+struct shared_worker {
+	struct worker *worker; /* borrowed */
+	struct time_share share;
+	/* CLOCK_MONOTONIC: who sends waits until then. Before sampling begins: as long as
+	 * the caller likes. */
+	uint64_t patience_ns;
+	struct shared_request current; /* take NULL: none is under way */
+	struct wire_writer content; /* of the current one */
+	uint64_t begin_ns;
+};
+
+/** @is_shared  the targets are of several users */
+void shared_worker_init(struct shared_worker *s, struct worker *worker, bool is_shared);
+/** Drops the current request; its answer is not taken. */
+void shared_worker_deinit(struct shared_worker *s);
+
+/** From now on, who sends waits for an answer, for as long as a step of the loop may take. */
+void shared_worker_be_patient(struct shared_worker *s);
+
+static inline bool shared_worker_is_busy(const struct shared_worker *s)
+{
+	return s->current.take;
+}
+
+/**
+ * May @uid send a request now? If not, the worker is busy, or others are first; he counts
+ * as waiting.
+ */
+bool shared_worker_may_send(struct shared_worker *s, uint32_t uid);
+
+/**
+ * Sends a request, after shared_worker_may_send(). Waits until patience_ns, so the answer
+ * may be taken before return.
+ *
+ * @content  taken; must not have failed
+ */
+void shared_worker_send(struct shared_worker *s, const struct shared_request *request,
+			struct wire_writer *content);
+
+/** Takes the answer if it is there, without waiting. */
+void shared_worker_go_on(struct shared_worker *s);
+/** Waits for the answer. */
+void shared_worker_finish(struct shared_worker *s);
+
+/** Does shared_worker_go_on() have to wait? See worker_waits(). */
+bool shared_worker_waits(const struct shared_worker *s, struct worker_wait *ret);
+
+#endif
