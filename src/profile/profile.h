@@ -156,7 +156,8 @@ struct profile_sample {
 	X(python_faults) /* same: memory that could not be read */                   \
 	X(python_codes_lost) /* functions whose names and lines were not kept */     \
 	X(targets_late) /* requests to look at a target that did not end in time */  \
-	X(targets_refused) /* same: not made, as its user has too many late ones */
+	X(targets_refused) /* same: not made, as its user has too many late ones */  \
+	X(decoder_put_off) /* work of a user whose files took too much of its time */
 #define PROFILE_LOSSES(X)         PROFILE_TICKS(X) PROFILE_LOSS_COUNTERS(X)
 
 #define PROFILE_LOSS_MEMBER(name) uint64_t name;

@@ -13,6 +13,9 @@
 #define RENEW_FILES  4096
 #define RENEW_OPEN   128 /* roots; files are closed at each window's end */
 
+/* A user's files may take the decoder as long as one file may, at once. */
+#define NAMING_BURST_NS UINT64_C(20000000000)
+
 /* Returns the limit of resident memory; 0: no limit. */
 static uint64_t memory_limit(const struct sampling *o)
 {
@@ -44,6 +47,10 @@ int naming_init(struct naming *n, const struct sampling *o, struct error *err)
 		.dump = o->dump == DUMP_FRAMES,
 	};
 	kallsyms_files_open(&n->kernel_files, "/proc/kallsyms", "/proc/modules");
+	n->share = (struct time_share){
+		.is_shared = !target_follows_processes(&o->target),
+		.burst_ns = NAMING_BURST_NS,
+	};
 	n->names = new_names(n);
 	if (!n->names)
 		return error_set(err, -ENOMEM, "out of memory");
@@ -65,6 +72,7 @@ static int symbolizer_begin(struct naming *n, struct intake *in, struct error *e
 {
 	struct symbolizer_config config = {
 		.kernel_files = &n->kernel_files,
+		.share = &n->share,
 		.kernel_code = &in->kernel_code,
 		.debug_dir = "/usr/lib/debug",
 		.names_often = n->config->names_ahead || n->config->taker,

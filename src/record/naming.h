@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/strpool.h"
+#include "base/time_share.h"
 #include "profile/profile.h"
 #include "record/intake.h"
 #include "record/profile_builder.h"
@@ -26,6 +27,7 @@ struct naming {
 	struct strpool *names; /* names of processes and of addresses */
 	struct strpool *pool; /* of the profile */
 	struct worker *worker; /* decoder for naming; drains do not wait for it */
+	struct time_share share; /* of its time */
 	struct kallsyms_files kernel_files;
 	struct symbolizer *symbolizer;
 	struct profile *profile;

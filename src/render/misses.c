@@ -177,6 +177,9 @@ static const struct loss_text losses[] = {
 	LOSS(targets_refused, "time", "times",
 	     "a process was not looked at, because too many of its user did not "
 	     "answer: it has no names"),
+	LOSS(decoder_put_off, "time", "times",
+	     "a file had to wait for the process that decodes files, or has no names, "
+	     "because those of its user took more than a quarter of its time"),
 	LOSS(decoder_deadlines, "time-out", "time-outs",
 	     "of a process that decodes files or reads the memory of programs: what it "
 	     "was reading has no names. Run again with -vv and report the file or "

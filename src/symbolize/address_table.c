@@ -136,6 +136,22 @@ static struct entry *new_entry(struct address_table *t)
 	return table_entry(t, (uint32_t)t->nr_entries);
 }
 
+static int reserve_pending(struct source *source)
+{
+	return vec_grow(&source->pending, &source->cap_pending, source->nr_pending + 1,
+			sizeof(*source->pending), 0);
+}
+
+/* Tries again to name it. */
+static void want_again(struct source *source, struct entry *entry, uint32_t id)
+{
+	if (reserve_pending(source))
+		return;
+	source->pending[source->nr_pending++] = id;
+	entry->is_put_off = false;
+	entry->resolved.miss = MISS_NONE;
+}
+
 uint32_t table_want(struct address_table *t, const struct entry *wanted)
 {
 	const struct process *process = wanted->resolved.process;
@@ -147,18 +163,19 @@ uint32_t table_want(struct address_table *t, const struct entry *wanted)
 	uint32_t id = hashmap_find(&t->entries_by_key, hash, entry_eq, wanted, t);
 	struct entry *entry;
 
-	if (id != HASHMAP_NONE)
+	if (id != HASHMAP_NONE) {
+		entry = table_entry(t, id);
+		if (entry->is_put_off)
+			want_again(source, entry, id);
 		return id;
+	}
 	if (!quota_take(&t->quota, who, 1)) {
 		t->nr_over_limit++;
 		return TABLE_OVER_LIMIT;
 	}
 	entry = new_entry(t);
 	id = (uint32_t)t->nr_entries;
-	if (!entry ||
-	    (source->kind != SOURCE_NONE &&
-	     vec_grow(&source->pending, &source->cap_pending, source->nr_pending + 1,
-		      sizeof(*source->pending), 0)) ||
+	if (!entry || (source->kind != SOURCE_NONE && reserve_pending(source)) ||
 	    hashmap_add(&t->entries_by_key, hash, id)) {
 		quota_give(&t->quota, who, 1);
 		t->nr_over_limit++;

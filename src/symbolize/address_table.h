@@ -33,6 +33,7 @@ struct source {
 	/* first process with this source; NULL: unknown */
 	const struct process *process;
 	const struct runtime *runtime; /* INTERP only */
+	uint32_t uid; /* whose share of the decoder's time it takes; 0: nobody's */
 	bool in_memory; /* FILE: a memfd: no files in the same directory */
 	uint32_t *pending; /* entries to resolve */
 	size_t nr_pending, cap_pending;
@@ -46,6 +47,7 @@ struct entry {
 	uint32_t source;
 	bool is_return;
 	bool wants_code; /* the code of its function is requested */
+	bool is_put_off; /* it got a miss: its user had his share of the decoder's time */
 };
 
 #define TABLE_CHUNK_ENTRIES 4096
@@ -92,8 +94,10 @@ uint32_t table_source(struct address_table *t, enum source_kind kind, const void
 
 /**
  * Finds the entry equal to @wanted (source, lookup, is_return, times), or adds a copy of
- * @wanted, pending at its source unless that is SOURCE_NONE.
- * Return: its id; TABLE_OVER_LIMIT (counted) when the table, or the part of its process' tenant, is full.
+ * @wanted, pending at its source unless that is SOURCE_NONE. One that was put off is
+ * pending again.
+ * Return: its id; TABLE_OVER_LIMIT (counted) when the table, or the part of its process'
+ * tenant, is full.
  */
 uint32_t table_want(struct address_table *t, const struct entry *wanted);
 

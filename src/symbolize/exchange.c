@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "symbolize/symbolizer_internal.h"
@@ -21,6 +22,7 @@ int symbolizer_send(struct symbolizer *s, uint32_t uid, uint32_t op, const int *
 	worker_send(s->worker, op, w->request.data, w->request.len, fds, nr_fds, need, s,
 		    deadline_ms);
 	w->is_sent = true;
+	w->sent_ns = clock_now_ns();
 	return 1;
 }
 

@@ -14,8 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/time_share.h"
 #include "base/vec.h"
 #include "lineburn.h"
 #include "process/file.h"
@@ -156,11 +158,20 @@ static uint32_t want_jit(struct symbolizer *s, const struct process *proc,
 {
 	uint32_t source = source_of(s, SOURCE_JIT, proc, OBJECT_JIT, "[jit]");
 
-	if (source != TABLE_NO_SOURCE)
+	if (source != TABLE_NO_SOURCE) {
 		s->table.sources[source].process = proc;
+		s->table.sources[source].uid = proc->uid;
+	}
 	entry->first_ns = first_ns;
 	entry->last_ns = last_ns;
 	return want(s, source, entry);
+}
+
+/* Had the user his share of the decoder's time? */
+static bool is_used_up(const struct symbolizer *s, uint32_t uid)
+{
+	return s->config.share &&
+	       time_share_is_used_up(s->config.share, uid, clock_now_ns());
 }
 
 /* Returns the number of the file's source; initialises a new one. */
@@ -176,6 +187,7 @@ static uint32_t file_source(struct symbolizer *s, const struct process *proc,
 	if (!source->file) {
 		source->file = m->file;
 		source->process = proc;
+		source->uid = proc->uid;
 		source->in_memory = m->kind == MAPPING_MEMFD;
 		memcpy(source->object->build_id, m->file->build_id,
 		       m->file->build_id_len);
@@ -183,6 +195,9 @@ static uint32_t file_source(struct symbolizer *s, const struct process *proc,
 	} else if (!process_may_open(source->process) && process_may_open(proc)) {
 		source->process = proc; /* this process has access to related files */
 	}
+	/* Who had his share must not keep others from the names of files that all map. */
+	if (is_used_up(s, source->uid))
+		source->uid = proc->uid;
 	return i;
 }
 
@@ -227,12 +242,25 @@ static uint32_t want_vdso(struct symbolizer *s, const struct mapping *m,
 	return want(s, source_of(s, SOURCE_NONE, "[vdso]", OBJECT_VDSO, "[vdso]"), entry);
 }
 
+/* Waits for them, which is seldom: the recorder asks for those of each file that it sees. */
+static const struct file_facts *facts_of(struct symbolizer *s, const struct process *proc,
+					 struct target_file *file)
+{
+	uint64_t begin_ns = clock_now_ns();
+
+	if (file->facts || is_used_up(s, proc->uid))
+		return file->facts;
+	file_facts_get(file, s->worker);
+	if (s->config.share)
+		time_share_took(s->config.share, proc->uid, begin_ns, clock_now_ns());
+	return file->facts;
+}
+
 static uint32_t want_memfd(struct symbolizer *s, const struct process *proc,
 			   const struct mapping *m, struct entry *entry,
 			   uint64_t first_ns, uint64_t last_ns)
 {
-	const struct file_facts *facts = m->file ? file_facts_get(m->file, s->worker)
-						 : NULL;
+	const struct file_facts *facts = m->file ? facts_of(s, proc, m->file) : NULL;
 
 	if (m->file && m->file->fd >= 0 && facts && facts->is_elf)
 		return want_file(s, proc, m, entry);
@@ -262,6 +290,7 @@ static uint32_t want_interp(struct symbolizer *s, const struct process *proc,
 	source = source_of(s, SOURCE_INTERP, proc, OBJECT_INTERP, runtime->object);
 	if (source != TABLE_NO_SOURCE) {
 		s->table.sources[source].process = proc;
+		s->table.sources[source].uid = proc->uid;
 		s->table.sources[source].runtime = runtime; /* an image has one runtime */
 	}
 	return want(s, source, &entry);
@@ -413,6 +442,9 @@ static int resolve_some(struct symbolizer *s, const struct resolver *resolver,
 		if (answer == WORKER_PENDING)
 			return 1;
 		w->is_sent = false;
+		if (s->config.share)
+			time_share_took(s->config.share, source->uid, w->sent_ns,
+					clock_now_ns());
 		rc = resolver->take(s, source, answer, &r);
 	} else if (!w->is_begun && resolver->begin) {
 		rc = resolver->begin(s, source);
@@ -425,6 +457,13 @@ static int resolve_some(struct symbolizer *s, const struct resolver *resolver,
 	return resolver->step(s, source);
 }
 
+static void forget_pending(struct source *source)
+{
+	free(source->pending);
+	source->pending = NULL;
+	source->nr_pending = source->cap_pending = 0;
+}
+
 static void end_source(struct symbolizer *s, const struct resolver *resolver,
 		       struct source *source, bool is_whole)
 {
@@ -433,9 +472,23 @@ static void end_source(struct symbolizer *s, const struct resolver *resolver,
 	work_deinit(s);
 	/* Free the reply: its data was copied, and the next call may be much later. */
 	worker_trim(s->worker);
-	free(source->pending);
-	source->pending = NULL;
-	source->nr_pending = source->cap_pending = 0;
+	forget_pending(source);
+}
+
+/*
+ * Its user had his share of the decoder's time: others' rows must not wait for his files.
+ * The addresses are named when they are wanted again.
+ */
+static void put_off(struct symbolizer *s, struct source *source)
+{
+	for (size_t i = 0; i < source->nr_pending; i++) {
+		struct entry *entry = table_entry(&s->table, source->pending[i]);
+
+		entry->is_put_off = true;
+		entry->resolved.miss = MISS_DECODER_GAVE_UP;
+	}
+	s->config.share->nr_put_off++;
+	forget_pending(source);
 }
 
 int symbolizer_resolve_step(struct symbolizer *s, struct error *err)
@@ -449,6 +502,10 @@ int symbolizer_resolve_step(struct symbolizer *s, struct error *err)
 
 		if (!source->nr_pending)
 			continue;
+		if (!s->work.is_begun && is_used_up(s, source->uid)) {
+			put_off(s, source);
+			continue;
+		}
 		strpool_serve(s->pool, payer_of(source));
 		rc = resolve_some(s, resolver, source);
 		strpool_serve(s->pool, (struct tenant){0});

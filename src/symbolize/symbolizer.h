@@ -21,6 +21,7 @@ struct kallsyms_files;
 struct kernel_code;
 struct process_table;
 struct symbolizer;
+struct time_share;
 
 struct symbolizer_config {
 	/* borrowed; NULL: the kernel's functions have no names */
@@ -32,6 +33,8 @@ struct symbolizer_config {
 	size_t max_addresses; /* 0: 4 Mi; more are MISS_LIMIT */
 	bool is_shared; /* nobody but root gets more than a quarter (base/quota.h) */
 	const char *debug_dir; /* "/usr/lib/debug" */
+	/* Of the worker's time among users; borrowed; NULL: they do not share it. */
+	struct time_share *share;
 };
 
 /* @pool, @worker, @processes are borrowed and must outlive it. @processes may be NULL. */

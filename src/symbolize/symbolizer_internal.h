@@ -23,6 +23,7 @@ struct frame_item {
  */
 struct resolve_work {
 	bool is_begun, is_sent;
+	uint64_t sent_ns; /* CLOCK_MONOTONIC */
 	struct wire_writer request; /* the request, while it is being sent */
 	size_t from, nr; /* the batch: pending[from, from + nr), or items */
 

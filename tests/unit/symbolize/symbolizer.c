@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/clock.h"
+#include "base/time_share.h"
 #include "decode/requests.h"
 #include "process/maps.h"
 #include "process/kernel_code.h"
@@ -1153,6 +1155,45 @@ static void test_vaddrs_of_a_debug_file(void **state)
 	assert_int_equal(ret[2].address, vaddrs[2]);
 }
 
+/* ---- users who share the decoder ---- */
+
+/* A user had his share: his files have no names for now. Those of others have. */
+static void test_users_share_the_decoder(void **state)
+{
+	struct time_share share = {.is_shared = true, .burst_ns = 1000000};
+	struct symbolizer_config config = {.kallsyms_path = "kallsyms", .share = &share};
+	struct process greedy = new_process(0), other = new_process(1);
+	struct target_file *file = open_file("prog", "/opt/prog");
+	uint64_t vaddr = fixture_vaddr("prog", "fn"), now_ns = clock_now_ns();
+	uint32_t id, second;
+
+	(void)state;
+	symbolizer_free(take_ptr(sym));
+	assert_int_equal(symbolizer_new(&config, pool, worker, NULL, &sym, NULL), 0);
+	greedy.uid = 1000;
+	other.uid = 1001;
+	map_at(&greedy, MAPPING_FILE, file, BASE, 0);
+	map_at(&other, MAPPING_FILE, file, BASE, 0);
+	time_share_took(&share, 1000, now_ns - UINT64_C(3600000000000), now_ns);
+	id = symbolizer_want(sym, &greedy, ip_of(BASE, vaddr), FRAME_LEAF, 1, 2);
+	assert_miss(resolve_one(id), MISS_DECODER_GAVE_UP);
+	assert_int_equal(share.nr_put_off, 1);
+	/* The same file, for another user. */
+	second = symbolizer_want(sym, &other, ip_of(BASE, vaddr + 1), FRAME_LEAF, 1, 2);
+	assert_string_equal(function_of(resolve_one(second)), "fn");
+	assert_miss(symbolizer_get(sym, id), MISS_DECODER_GAVE_UP);
+	assert_true(share.nr_users == 2 && share.users[1].paid_ns > now_ns);
+	/* It is named as soon as it may be. */
+	memset(&share.users, 0, sizeof(share.users));
+	assert_int_equal(
+		symbolizer_want(sym, &other, ip_of(BASE, vaddr), FRAME_LEAF, 1, 2), id);
+	assert_string_equal(function_of(resolve_one(id)), "fn");
+	assert_miss(symbolizer_get(sym, id), MISS_NONE);
+	symbolizer_free(take_ptr(sym));
+	maps_deinit(&greedy.maps);
+	maps_deinit(&other.maps);
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)
 
 int main(int argc, char **argv)
@@ -1162,6 +1203,7 @@ int main(int argc, char **argv)
 		TEST(test_root_goes_while_it_resolves),
 		TEST(test_a_tenant_leaves_addresses_to_others),
 		TEST(test_end_while_it_resolves),
+		TEST(test_users_share_the_decoder),
 		TEST(test_lines_of_a_file),
 		TEST(test_return_addresses),
 		TEST(test_one_entry_whatever_the_process),
