@@ -1157,7 +1157,7 @@ static void test_vaddrs_of_a_debug_file(void **state)
 
 /* ---- users who share the decoder ---- */
 
-/* A user had his share: his files have no names for now. Those of others have. */
+/* A user had his share: his files have no names until he may have more. Those of others have. */
 static void test_users_share_the_decoder(void **state)
 {
 	struct time_share share = {.is_shared = true, .burst_ns = 1000000};
