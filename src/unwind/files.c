@@ -331,11 +331,13 @@ static void share(struct unwind_files *f, uint32_t id, const struct mapping *m,
 
 	if (file->was_judged || (m->kind != MAPPING_FILE && !is_vdso))
 		return;
-	if (o->first > UINT32_MAX || (!is_vdso && is_interpreter(f, m->file, &is_later)))
-		file->was_judged = true;
-	if (file->was_judged || is_later)
-		return;
 	file->was_judged = true;
+	if (o->first > UINT32_MAX || (!is_vdso && is_interpreter(f, m->file, &is_later)))
+		return;
+	if (is_later) {
+		file->was_judged = false;
+		return;
+	}
 	key = key_of(m);
 	value.size_bytes = is_vdso ? f->vdso_bytes : m->file->size_bytes;
 	value.mtime_ns = is_vdso ? 0 : m->file->mtime_ns;

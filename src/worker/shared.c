@@ -5,8 +5,10 @@
 
 #include "base/clock.h"
 
-#define BURST_NS    UINT64_C(2000000000) /* one request that takes as long as it may */
-#define PATIENCE_NS UINT64_C(20000000)
+#define BURST_NS UINT64_C(2000000000) /* one request that takes as long as it may */
+/* How long a step of the loop may wait: less if strangers choose the files. */
+#define PATIENCE_NS        UINT64_C(100000000)
+#define PATIENCE_SHARED_NS UINT64_C(20000000)
 
 void shared_worker_init(struct shared_worker *s, struct worker *worker, bool is_shared)
 {
@@ -26,7 +28,8 @@ void shared_worker_deinit(struct shared_worker *s)
 
 void shared_worker_be_patient(struct shared_worker *s)
 {
-	s->patience_ns = clock_now_ns() + PATIENCE_NS;
+	s->patience_ns = clock_now_ns() +
+			 (s->share.is_shared ? PATIENCE_SHARED_NS : PATIENCE_NS);
 }
 
 bool shared_worker_may_send(struct shared_worker *s, uint32_t uid)

@@ -176,14 +176,21 @@ static struct jit_inode state_of(const struct jit_inodes *inodes,
 			      !is_stuck(inodes)};
 }
 
+/* Is it the file that the target's processes were seen to map? */
+static bool is_target(const struct target_file *target,
+		      const struct inode_identity *identity)
+{
+	return target->fd >= 0 && target->dev == identity->dev &&
+	       target->inode == identity->inode;
+}
+
 /* Begins to probe the file. Return: 0 or -errno. */
 static int begin(struct jit_inodes *inodes, int fd, const struct inode_identity *identity,
 		 const struct target_file *target, const struct jit_interface *point)
 {
 	if (inodes->is_over || jit_probe_is_busy(inodes->probe))
 		return -EBUSY;
-	if (target->fd >= 0 && target->dev == identity->dev &&
-	    target->inode == identity->inode)
+	if (is_target(target, identity))
 		return attach(inodes, target->fd, point);
 	return probe_unknown(inodes, fd, target->path, point);
 }
@@ -196,15 +203,11 @@ static struct inode *find_unused(struct jit_inodes *inodes)
 	return NULL;
 }
 
-/*
- * Must a new inode wait: for the decoder, for the probe of another one, or for the place of
- * an unused one?
- */
+/* Must a new inode wait: for the probe of another one, or for the place of an unused one? */
 static bool must_wait(struct jit_inodes *inodes)
 {
 	return !is_stuck(inodes) &&
-	       (shared_worker_is_busy(inodes->decoder) ||
-		jit_probe_is_busy(inodes->probe) ||
+	       (jit_probe_is_busy(inodes->probe) ||
 		(inodes->nr == JIT_PROBE_MAX_FILES && find_unused(inodes)));
 }
 
@@ -223,7 +226,9 @@ struct jit_inode jit_inodes_probe(struct jit_inodes *inodes, int fd,
 		inode->is_kept = true;
 		return state_of(inodes, inode);
 	}
-	if (must_wait(inodes))
+	/* The decoder inspects a file that is not the target. */
+	if (must_wait(inodes) ||
+	    (shared_worker_is_busy(inodes->decoder) && !is_target(target, &identity)))
 		return (struct jit_inode){.is_pending = true};
 	if (inodes->nr == JIT_PROBE_MAX_FILES)
 		return (struct jit_inode){0};

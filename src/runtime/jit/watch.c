@@ -216,7 +216,8 @@ static const struct jit_interface *interface_of(const struct jit_watch *w,
 						const struct process *p,
 						struct target_file *file, bool *ret_later)
 {
-	if (!file || !file->id)
+	/* Asks once: for the other files of @p the answer is the same. */
+	if (!file || !file->id || (*ret_later && !file->facts))
 		return NULL;
 	if (!file_facts_are_there(file, w->decoder, p->uid)) {
 		*ret_later = true;
