@@ -60,6 +60,7 @@ static int teardown(void **state)
 	assert_int_equal(roots->nr, 0);
 	roots_free(roots);
 	assert_int_equal(budget.nr_open, 0);
+	quota_deinit(&budget.quota);
 	close(proc_dir);
 	fake_proc_deinit(&fake);
 	return 0;
