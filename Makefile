@@ -45,7 +45,7 @@ CC        := $(CLANG)
 CFLAGS    += -O0 -gline-tables-only -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined -Wno-unused-function \
 	     -Wno-missing-field-initializers -Wno-string-concatenation -Wno-string-plus-int
 endif
-LIB_CFLAGS := $(CFLAGS) $(if $(SAN),-fsanitize=fuzzer-no-link)
+LIB_CFLAGS := $(CFLAGS) $(if $(SAN),-fsanitize=fuzzer-no-link -fsanitize-coverage=trace-pc-guard)
 CFLAGS    += $(if $(or $(DEBUG),$(SAN)),,-D_FORTIFY_SOURCE=2) -fstack-protector-strong -fPIE
 LDFLAGS   += -pie -Wl,-z,relro,-z,now $(if $(SAN),-fsanitize=$(SAN))
 LDLIBS    += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -liberty -ldl -lm -pthread
@@ -174,9 +174,19 @@ $(BUILD)/tests/root/%: tests/root/%.c $(BUILD)/tests/lib/pprof_rules.o $(LIB)
 	@mkdir -p $(@D)
 	$(call say,TEST,$@)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(BUILD)/tests/lib/pprof_rules.o $(LIB) $(LDLIBS)
 
-$(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(LIB)
+# cost.c counts what an input costs. It sees the edges of the library, and these calls of libc.
+FUZZ_COST := $(BUILD)/tests/fuzz/lib/cost.o
+FUZZ_WRAPS := LLVMFuzzerTestOneInput __sanitizer_cov_trace_pc_guard __sanitizer_cov_trace_pc_guard_init \
+	      __asan_memcpy __asan_memmove __asan_memset calloc realloc memchr memrchr memmem memcmp strlen strnlen \
+	      strchr strrchr strstr strspn strcspn strdup strndup __isoc99_sscanf getrandom
+$(FUZZ_COST): tests/fuzz/lib/cost.c
 	@mkdir -p $(@D)
-	$(call say,FUZZ,$@)$(CC) $(CPPFLAGS) $(LIB_CFLAGS) -fsanitize=fuzzer -w -MMD -MP -o $@ $< $(LIB) $(LDLIBS)
+	$(call say,FUZZ,$@)$(CC) $(CPPFLAGS) -Itests/fuzz -std=gnu11 -g -O2 -fno-builtin -Wall -Wextra -MMD -MP -c -o $@ $<
+
+$(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(FUZZ_COST) $(LIB)
+	@mkdir -p $(@D)
+	$(call say,FUZZ,$@)$(CC) $(CPPFLAGS) -Itests/fuzz $(CFLAGS) -fsanitize=fuzzer $(FUZZ_WRAPS:%=-Wl,--wrap=%) -w -MMD -MP \
+		-o $@ $< $(FUZZ_COST) $(LIB) $(LDLIBS)
 
 unit: $(UNIT_BINS)
 	@tests/run-unit.sh $(UNIT_BINS)

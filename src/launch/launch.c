@@ -78,10 +78,9 @@ static pid_t find_sudo(void)
 	return found;
 }
 
-/* Splits NUL-separated text into a NULL-terminated array that points into it. */
-static char **split_environ(char *text, size_t len)
+char **launch_split_environ(char *text, size_t len)
 {
-	size_t nr = 0;
+	size_t nr = 1; /* the last one may lack its NUL */
 	char **env;
 
 	for (size_t i = 0; i < len; i++)
@@ -109,7 +108,7 @@ static char **read_environ(void)
 	snprintf(path, sizeof(path), "/proc/%d/environ", sudo);
 	if (!sudo || io_read_file(path, ENVIRON_MAX_BYTES, &text, &len))
 		return NULL;
-	return split_environ(text, len);
+	return launch_split_environ(text, len);
 }
 
 static void set_environ(char **env)

@@ -7,6 +7,7 @@
 #define LB_LAUNCH_LAUNCH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "base/cleanup.h"
@@ -27,6 +28,11 @@ void launch_user_find(struct launch_user *ret);
  * environment from before sudo. Return: 0 or -errno.
  */
 int launch_become(const struct launch_user *user);
+/**
+ * Splits the text of /proc/PID/environ, len bytes before a NUL. Return: heap, NULL at its
+ * end, which points into @text; NULL: no memory.
+ */
+char **launch_split_environ(char *text, size_t len);
 
 struct launch {
 	pid_t pid;

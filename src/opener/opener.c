@@ -138,6 +138,16 @@ static void no_results(struct look *looks, size_t nr, int rc)
 	}
 }
 
+/* Has the answer what was asked for, and no more? One that failed has nothing. */
+static bool is_whole(const struct look *look, bool has_fd)
+{
+	bool with_fd = look->what == LOOK_HANDLE || look->what == LOOK_FILE;
+	bool with_text = !with_fd && look->what != LOOK_FACTS;
+
+	return has_fd == (with_fd && !look->rc) &&
+	       (look->text != NULL) == (with_text && !look->rc);
+}
+
 /* Reads the results of all looks. Return: 0, or -EBADMSG with no results. */
 static int take_results(struct wire_reader *reply, struct look *looks, size_t nr)
 {
@@ -145,11 +155,12 @@ static int take_results(struct wire_reader *reply, struct look *looks, size_t nr
 	size_t nr_fds = worker_take_fds(opener.worker, fds, ARRAY_SIZE(fds)), used = 0;
 	int rc = 0;
 
+	no_results(looks, nr, 0);
 	for (size_t i = 0; i < nr && !rc; i++) {
 		bool has_fd = false;
 
 		if (!look_get_result(reply, &looks[i], &has_fd) ||
-		    (has_fd && used == nr_fds))
+		    !is_whole(&looks[i], has_fd) || (has_fd && used == nr_fds))
 			rc = -EBADMSG;
 		else if (has_fd)
 			looks[i].fd = fds[used++];

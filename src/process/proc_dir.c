@@ -57,18 +57,13 @@ int proc_stat_parse(const char *text, struct proc_stat *ret)
 }
 
 /*
- * Reads the numbers of the line "<name>\t<n> <n> ...". The process's name cannot fake
- * such a line: a newline in it is escaped. Return: how many, at most @max.
+ * Reads the numbers at the start of a line, whose end they do not pass. Return: how many,
+ * at most @max.
  */
-static size_t line_numbers(const char *text, const char *name, unsigned long *ret,
-			   size_t max)
+static size_t read_numbers(const char *at, unsigned long *ret, size_t max)
 {
-	const char *at = strstr(text, name);
 	size_t nr = 0;
 
-	if (!at)
-		return 0;
-	at += strlen(name);
 	while (nr < max) {
 		char *end;
 
@@ -80,6 +75,18 @@ static size_t line_numbers(const char *text, const char *name, unsigned long *re
 		at = end;
 	}
 	return nr;
+}
+
+/*
+ * Reads the numbers of the line "<name>\t<n> <n> ...". The process's name cannot fake
+ * such a line: a newline in it is escaped.
+ */
+static size_t line_numbers(const char *text, const char *name, unsigned long *ret,
+			   size_t max)
+{
+	const char *at = strstr(text, name);
+
+	return at ? read_numbers(at + strlen(name), ret, max) : 0;
 }
 
 int proc_status_parse(const char *text, struct proc_status *ret)
@@ -101,12 +108,11 @@ int proc_status_parse(const char *text, struct proc_status *ret)
 int proc_uid_map_parse(const char *text, uid_t *ret)
 {
 	for (; text; text = strchr(text, '\n')) {
-		unsigned long inside, outside, count;
+		unsigned long range[3]; /* first inside, first outside, how many */
 
 		text += *text == '\n';
-		if (sscanf(text, "%lu %lu %lu", &inside, &outside, &count) == 3 &&
-		    inside == 0 && count > 0) {
-			*ret = (uid_t)outside;
+		if (read_numbers(text, range, 3) == 3 && range[0] == 0 && range[2] > 0) {
+			*ret = (uid_t)range[1];
 			return 0;
 		}
 	}

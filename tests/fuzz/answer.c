@@ -4,8 +4,11 @@
 #include <string.h>
 
 #include "decode/answer.h"
+#include "lib/cost.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+const struct cost_bound cost_bound = {.fixed = 10000, .per_byte = 20};
 
 static volatile unsigned int touched;
 

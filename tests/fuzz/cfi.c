@@ -14,10 +14,13 @@
 #include "decode/requests.h"
 #include "lib/rows.h"
 #include "unwind/ask.h"
+#include "lib/cost.h"
 
 #define VADDR 0x400000
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+const struct cost_bound cost_bound = {.fixed = 1000000, .per_byte = 100};
 
 /* ---- a decoder without a worker around it ---- */
 

@@ -5,8 +5,11 @@
 #include <string.h>
 
 #include "process/cgroup.h"
+#include "lib/cost.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+const struct cost_bound cost_bound = {.fixed = 5000, .per_byte = 20};
 
 static void check_owner(const struct cgroup_owner *owner, bool tells)
 {

@@ -10,8 +10,11 @@
 #include <string.h>
 
 #include "process/cgroup_mount.h"
+#include "lib/cost.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+const struct cost_bound cost_bound = {.fixed = 5000, .per_byte = 40};
 
 static void check(const struct cgroup_mount *m)
 {

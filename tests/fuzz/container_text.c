@@ -6,8 +6,11 @@
 #include <string.h>
 
 #include "process/container_name.h"
+#include "lib/cost.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+const struct cost_bound cost_bound = {.fixed = 5000, .per_byte = 40};
 
 static void check(void *ctx, const char *id, const char *name)
 {

@@ -8,8 +8,11 @@
 #include <string.h>
 
 #include "decode/asm/disassemble.h"
+#include "lib/cost.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+const struct cost_bound cost_bound = {.fixed = 5000, .per_byte = 100};
 
 static void check(const struct instruction *one, size_t left)
 {

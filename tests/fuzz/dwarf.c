@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "decode/dwarf/dwarf.h"
+#include "lib/cost.h"
 
 #define NR_ADDRESSES 256
 
@@ -75,6 +76,8 @@ static void found_code(void *ctx, size_t i, const struct frame *function,
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+const struct cost_bound cost_bound = {.fixed = 200000, .per_byte = 500};
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct input in = {.data = data, .len = len};

@@ -14,10 +14,13 @@
 #include "decode/dwarf/kept.h"
 #include "decode/need.h"
 #include "decode/requests.h"
+#include "lib/cost.h"
 
 #define NR_ADDRESSES 16
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+const struct cost_bound cost_bound = {.fixed = 100000, .per_byte = 300};
 
 static int file_fd;
 

@@ -12,10 +12,13 @@
 #include "decode/answer.h"
 #include "decode/jit/image.h"
 #include "decode/requests.h"
+#include "lib/cost.h"
 
 #define NR_ADDRESSES 32
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+const struct cost_bound cost_bound = {.fixed = 100000, .per_byte = 200};
 
 static void serve(const uint8_t *request, size_t len, int fd, size_t nr)
 {

@@ -9,9 +9,12 @@
 #include <stdlib.h>
 
 #include "process/interp_code.h"
-#include "pieces.h"
+#include "lib/cost.h"
+#include "lib/pieces.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+const struct cost_bound cost_bound = {.fixed = 5000, .per_byte = 50};
 
 static uint64_t check_text(const struct interp_text *text)
 {

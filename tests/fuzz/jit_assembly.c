@@ -7,9 +7,12 @@
 #include <stdlib.h>
 
 #include "collect/jit_assembly.h"
-#include "pieces.h"
+#include "lib/cost.h"
+#include "lib/pieces.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+const struct cost_bound cost_bound = {.fixed = 5000, .per_byte = 50};
 
 struct sums {
 	uint64_t nr_events, sum;

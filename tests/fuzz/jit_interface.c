@@ -5,8 +5,11 @@
 #include "decode/jit/image.h"
 #include "decode/jit/interface.h"
 #include "decode/runtimes.h"
+#include "lib/cost.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+const struct cost_bound cost_bound = {.fixed = 5000, .per_byte = 30};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -10,11 +10,14 @@
 #include <string.h>
 
 #include "decode/jit/list.h"
+#include "lib/cost.h"
 
 #define BASE      UINT64_C(0x10000)
 #define MAX_BYTES 65536u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+const struct cost_bound cost_bound = {.fixed = 1000000, .per_byte = 800};
 
 struct header {
 	uint16_t descriptor_off; /* from BASE */

@@ -4,10 +4,13 @@
 #include <string.h>
 
 #include "decode/jit/jitdump.h"
+#include "lib/cost.h"
 
 #define MAX_QUERIES 64
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+const struct cost_bound cost_bound = {.fixed = 20000, .per_byte = 50};
 
 static int by_ip(const void *a, const void *b)
 {

@@ -8,8 +8,11 @@
 #include <string.h>
 
 #include "opener/look.h"
+#include "lib/cost.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+const struct cost_bound cost_bound = {.fixed = 2000, .per_byte = 10};
 
 static void check_request(const uint8_t *data, size_t size)
 {

@@ -9,8 +9,11 @@
 #include <string.h>
 
 #include "process/maps.h"
+#include "lib/cost.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+const struct cost_bound cost_bound = {.fixed = 5000, .per_byte = 30};
 
 struct state {
 	struct maps maps;

@@ -8,10 +8,13 @@
 
 #include "decode/jit/name.h"
 #include "decode/jit/perfmap.h"
+#include "lib/cost.h"
 
 #define NR_QUERIES 64
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+const struct cost_bound cost_bound = {.fixed = 30000, .per_byte = 60};
 
 static const struct perfmap_look looks[] = {{100, 20}, {200, 40}, {300, 30}, {400, 90}};
 

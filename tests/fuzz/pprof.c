@@ -11,8 +11,11 @@
 #include "analyze/profile_diff.h"
 #include "analyze/tally.h"
 #include "profile/pprof.h"
+#include "lib/cost.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+const struct cost_bound cost_bound = {.fixed = 1000000, .per_byte = 3000};
 
 static void check(int holds)
 {

@@ -7,8 +7,11 @@
 #include <string.h>
 
 #include "process/proc_dir.h"
+#include "lib/cost.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+const struct cost_bound cost_bound = {.fixed = 2000, .per_byte = 20};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -14,11 +14,14 @@
 #include "base/wire.h"
 #include "decode/requests.h"
 #include "lineburn_unwind.h"
+#include "lib/cost.h"
 
 #define CODE_BYTES   8
 #define MEMORY_BYTES 4096
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+const struct cost_bound cost_bound = {.fixed = 20000, .per_byte = 100};
 
 static _Alignas(4096) uint8_t memory[MEMORY_BYTES];
 

@@ -8,8 +8,11 @@
 #include <string.h>
 
 #include "decode/python/lines.h"
+#include "lib/cost.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+const struct cost_bound cost_bound = {.fixed = 2000, .per_byte = 30};
 
 static void check_range(const struct python_range *r, uint64_t end)
 {

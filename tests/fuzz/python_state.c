@@ -10,11 +10,14 @@
 
 #include "decode/python/layout.h"
 #include "decode/python/state.h"
+#include "lib/cost.h"
 
 #define HEAD_BYTES  10
 #define PIECE_BYTES 10 /* before its bytes */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+const struct cost_bound cost_bound = {.fixed = 500000, .per_byte = 1500};
 
 struct memory {
 	const uint8_t *data;

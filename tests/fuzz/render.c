@@ -13,8 +13,11 @@
 #include "export/export.h"
 #include "profile/pprof.h"
 #include "render/render.h"
+#include "lib/cost.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+const struct cost_bound cost_bound = {.fixed = 2000000, .per_byte = 10000};
 
 static void check(int holds)
 {
@@ -25,7 +28,7 @@ static void check(int holds)
 static void check_harmless(const char *text)
 {
 	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
-		check((*c >= 0x20 && *c != 0x7f) || *c == '\n');
+		check((*c >= 0x20 && *c != 0x7f) || *c == '\n' || *c == '\t');
 	check(!strstr(text, "\xe2\x80\xae")); /* text from right to left */
 	check(!strstr(text, "\xc2\x9b")); /* begins a command, as ESC [ does */
 }

@@ -8,8 +8,11 @@
 #include "decode/elf/names.h"
 #include "decode/jit/name.h"
 #include "decode/numba/name.h"
+#include "lib/cost.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+const struct cost_bound cost_bound = {.fixed = 5000, .per_byte = 200};
 
 static void check_numba(const char *symbol)
 {

@@ -12,8 +12,11 @@
 
 #include "collect/task_ring.h"
 #include "process/kernel_code.h"
+#include "lib/cost.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+const struct cost_bound cost_bound = {.fixed = 5000, .per_byte = 60};
 
 static void check_event(const struct task_event *ev, const char *record, size_t size)
 {

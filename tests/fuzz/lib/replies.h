@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A worker whose answers are the input: pieces of {u16 bytes, the bytes}, one for each
+ * call. An empty one is none in time; after the last one it dies. It replaces worker/worker.c. Include it in one file of a program.
+ */
+#ifndef LB_TESTS_FUZZ_REPLIES_H
+#define LB_TESTS_FUZZ_REPLIES_H
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "lib/pieces.h"
+#include "worker/worker.h"
+
+/* The only worker of the program. */
+static struct worker {
+	struct pieces replies;
+	void *reply; /* heap */
+	size_t nr_fds; /* with each reply */
+	size_t nr_fds_left; /* of the last one */
+} worker;
+
+int worker_new(const struct worker_config *config, struct worker **ret, struct error *err)
+{
+	(void)config;
+	(void)err;
+	*ret = &worker;
+	return 0;
+}
+
+void worker_free(struct worker *w)
+{
+	if (w)
+		free(take_ptr(w->reply));
+}
+
+enum worker_answer worker_call(struct worker *w, uint32_t op, const void *request,
+			       size_t len, const int *fds, size_t nr_fds,
+			       worker_need_fn need, void *need_ctx,
+			       unsigned int deadline_ms, struct wire_reader *ret,
+			       int *ret_error)
+{
+	uint16_t bytes;
+
+	(void)op;
+	(void)request;
+	(void)len;
+	(void)fds;
+	(void)nr_fds;
+	(void)need;
+	(void)need_ctx;
+	(void)deadline_ms;
+	(void)ret_error;
+	worker_free(w);
+	w->reply = pieces_take(&w->replies, &bytes);
+	if (!w->reply)
+		return WORKER_DIED;
+	if (!bytes)
+		return WORKER_DEADLINE;
+	w->nr_fds_left = w->nr_fds;
+	*ret = (struct wire_reader){.data = w->reply, .len = bytes};
+	return WORKER_OK;
+}
+
+size_t worker_take_fds(struct worker *w, int *ret, size_t max)
+{
+	size_t nr = w->nr_fds_left;
+
+	w->nr_fds_left = 0;
+	if (nr > max)
+		return 0;
+	for (size_t i = 0; i < nr; i++) {
+		ret[i] = fcntl(0, F_DUPFD_CLOEXEC, 3);
+		assert(ret[i] >= 0);
+	}
+	return nr;
+}
+
+void worker_send(struct worker *w, uint32_t op, const void *request, size_t len,
+		 const int *fds, size_t nr_fds, worker_need_fn need, void *need_ctx,
+		 unsigned int deadline_ms)
+{
+	(void)w;
+	(void)op;
+	(void)request;
+	(void)len;
+	(void)fds;
+	(void)nr_fds;
+	(void)need;
+	(void)need_ctx;
+	(void)deadline_ms;
+}
+
+enum worker_answer worker_receive(struct worker *w, struct wire_reader *ret,
+				  int *ret_error)
+{
+	return worker_call(w, 0, NULL, 0, NULL, 0, NULL, NULL, 0, ret, ret_error);
+}
+
+void worker_wait(const struct worker *w)
+{
+	(void)w;
+}
+
+void worker_trim(struct worker *w)
+{
+	(void)w;
+}
+
+void worker_cancel(struct worker *w)
+{
+	(void)w;
+}
+
+void worker_stats(const struct worker *w, struct worker_stats *ret)
+{
+	(void)w;
+	*ret = (struct worker_stats){0};
+}
+
+void worker_serves(struct worker *w, uint32_t uid)
+{
+	(void)w;
+	(void)uid;
+}
+
+void worker_charge_stuck(struct worker *w, uint32_t uid)
+{
+	(void)w;
+	(void)uid;
+}
+
+#endif

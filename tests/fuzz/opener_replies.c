@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What an opener answers, as the collector reads it. First byte: how many looks are made,
+ * and how many descriptors each answer has. Rest: the answers, each of u16 bytes and these
+ * bytes; an empty one does not come in time. A look that succeeded has what it was made for,
+ * and no descriptor is left open.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "opener/opener.h"
+#include "lib/cost.h"
+#include "lib/replies.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+const struct cost_bound cost_bound = {.fixed = 50000, .per_byte = 200};
+
+/* Return: the lowest free descriptor, which tells whether one was left open. */
+static int lowest_fd(void)
+{
+	int fd = fcntl(0, F_DUPFD_CLOEXEC, 3);
+
+	close(fd);
+	return fd;
+}
+
+static void check_look(struct look *look, int rc)
+{
+	assert(look->rc <= 0 && look->rc >= -4095);
+	assert(!rc || (look->rc == rc && look->fd < 0 && !look->text));
+	bool with_fd = look->what == LOOK_HANDLE || look->what == LOOK_FILE;
+
+	assert((look->fd >= 0) == (!look->rc && with_fd));
+	assert((look->text != NULL) ==
+	       (!look->rc && !with_fd && look->what != LOOK_FACTS));
+	assert(look->text ? !look->text[look->len] : !look->len);
+	assert(look->fd < 0 || fcntl(look->fd, F_GETFD) >= 0);
+	look_deinit(look);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int before = lowest_fd(), base;
+	struct look looks[OPENER_MAX_LOOKS];
+	size_t nr;
+
+	if (!size)
+		return -1;
+	nr = data[0] % OPENER_MAX_LOOKS + 1u;
+	worker.nr_fds = data[0] / OPENER_MAX_LOOKS % (OPENER_MAX_LOOKS + 1);
+	worker.replies = (struct pieces){data + 1, size - 1};
+	if (opener_begin(NULL))
+		abort();
+	base = open("/", O_PATH | O_CLOEXEC);
+	while (worker.replies.size > sizeof(uint16_t)) {
+		int rc;
+
+		for (size_t i = 0; i < nr; i++)
+			looks[i] = (struct look){
+				.where = (enum look_where)(i % NR_LOOK_WHERE),
+				.what = (enum look_what)(i % NR_LOOK_WHAT),
+				.name = "name",
+				.fd = base};
+		rc = opener_look(base, (uid_t)-1, looks, nr);
+		for (size_t i = 0; i < nr; i++)
+			check_look(&looks[i], rc);
+		if (rc == -EBUSY)
+			break;
+	}
+	opener_end();
+	assert(!close(base)); /* what the caller left in a look is not closed */
+	assert(lowest_fd() == before);
+	return 0;
+}
