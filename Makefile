@@ -86,6 +86,8 @@ help:
 	@echo 'make mutants        does each mistake of tests/mutants make a test fail? (root, an hour)'
 	@echo 'make unit|replay|cli one kind of them'
 	@echo 'make fuzz           every fuzz target over its corpus, then FUZZ_SECONDS each (default 10), or FUZZ_RUNS'
+	@echo 'make fuzz-libraries those that use libelf or capstone, with both built for it (network)'
+	@echo 'make fuzz-long      every fuzz target in turn, for ever, at idle priority; FUZZ_FOLDER=build/fuzz-long'
 	@echo 'make bench          figures for docs/benchmarks.md (root, minutes)'
 	@echo 'make soak           memory and descriptors over WINDOWS=600 windows of a second (root, 10 minutes)'
 	@echo 'make lint           include table, format, clang-tidy, shellcheck'
@@ -183,10 +185,12 @@ $(FUZZ_COST): tests/fuzz/lib/cost.c
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$@)$(CC) $(CPPFLAGS) -Itests/fuzz -std=gnu11 -g -O2 -fno-builtin -Wall -Wextra -MMD -MP -c -o $@ $<
 
+# link_fuzz LIBRARIES: these instead of the system's
+link_fuzz = $(call say,FUZZ,$@)$(CC) $(CPPFLAGS) -Itests/fuzz $(CFLAGS) -fsanitize=fuzzer $(FUZZ_WRAPS:%=-Wl,--wrap=%) -w \
+	    -MMD -MP -o $@ $< $(FUZZ_COST) $(LIB) $(1) $(LDLIBS)
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(FUZZ_COST) $(LIB)
 	@mkdir -p $(@D)
-	$(call say,FUZZ,$@)$(CC) $(CPPFLAGS) -Itests/fuzz $(CFLAGS) -fsanitize=fuzzer $(FUZZ_WRAPS:%=-Wl,--wrap=%) -w -MMD -MP \
-		-o $@ $< $(FUZZ_COST) $(LIB) $(LDLIBS)
+	$(link_fuzz)
 
 unit: $(UNIT_BINS)
 	@tests/run-unit.sh $(UNIT_BINS)
@@ -221,6 +225,27 @@ else
 fuzz: $(FUZZ_BINS)
 	@tests/fuzz/run.sh $(FUZZ_BINS)
 endif
+# The targets whose input libelf or capstone reads, with libraries that are instrumented, too.
+ifeq ($(SAN),)
+fuzz-libraries:
+	@$(MAKE) SAN=address,undefined fuzz-libraries
+else
+FUZZ_LIBRARIES := $(addprefix build/fuzz-libraries/,libelf.a libeu.a libcapstone.a)
+FUZZ_LIBRARY_BINS := $(addprefix $(BUILD)/tests/fuzz-libraries/,cfi disassemble dwarf elf)
+$(FUZZ_LIBRARIES) &: tools/fuzz-libraries.sh
+	$(call say,FUZZ,build/fuzz-libraries)CLANG=$(CLANG) tools/fuzz-libraries.sh build/fuzz-libraries
+$(FUZZ_LIBRARY_BINS): $(BUILD)/tests/fuzz-libraries/%: tests/fuzz/%.c $(FUZZ_COST) $(LIB) $(FUZZ_LIBRARIES)
+	@mkdir -p $(@D)
+	$(call link_fuzz,$(FUZZ_LIBRARIES))
+fuzz-libraries: $(FUZZ_LIBRARY_BINS)
+	@tests/fuzz/run.sh $(FUZZ_LIBRARY_BINS)
+endif
+# FUZZ_SECONDS for each in turn, for ever, when nobody else wants the CPU; FUZZ_FOLDER keeps all.
+FUZZ_FOLDER ?= build/fuzz-long
+fuzz-long:
+	@$(MAKE) SAN=address,undefined fuzz-targets
+	@tests/fuzz/long.sh $(FUZZ_FOLDER) $(FUZZ_SRCS:%.c=build-address-undefined/%)
+fuzz-targets: $(FUZZ_BINS)
 try-debian:
 	tools/try-debian.sh $(or $(SUITE),trixie)
 bench: $(BIN)
@@ -269,5 +294,5 @@ distclean: clean
 	$(BUILD)/tests/unit/*/*/*.d) $(UNIT_LIB_OBJS:.o=.d) $(REPLAY_BINS:=.d) $(FAKE_OBJS:.o=.d) \
 	$(FUZZ_BINS:=.d)
 
-.PHONY: all help unit replay manual golden-update cli check check-root stats check-kernels check-python nightly loaded mutants fuzz bench soak try-debian fmt lint install clean distclean
+.PHONY: all help unit replay manual golden-update cli check check-root stats check-kernels check-python nightly loaded mutants fuzz fuzz-libraries fuzz-long fuzz-targets bench soak try-debian fmt lint install clean distclean
 .SECONDARY:

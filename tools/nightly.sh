@@ -75,7 +75,10 @@ for name; do
 	stats) suite stats make stats ;;
 	kernels) suite kernels make check-kernels ;;
 	mutants) suite mutants make mutants ;;
-	fuzz) suite fuzz make fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-300}" ;;
+	fuzz)
+		suite fuzz make fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-300}"
+		suite fuzz-libraries make fuzz-libraries FUZZ_SECONDS="${FUZZ_SECONDS:-300}"
+		;;
 	nightly)
 		if [ -n "$(ls tests/nightly/*.sh 2>/dev/null)" ]; then
 			suite nightly nightly
@@ -89,6 +92,6 @@ suites_judge_skips nightly
 
 echo "== suite, seconds, passed, failed, skipped"
 awk 'FILENAME ~ /times$/ { seconds[$2] = $1; next }
-	{ printf "%-10s %6d s  %5d passed, %d failed, %d skipped\n", $4, seconds[$4], $1, $2, $3 }' \
+	{ printf "%-14s %6d s  %5d passed, %d failed, %d skipped\n", $4, seconds[$4], $1, $2, $3 }' \
 	"$logs/times" "$logs/counts"
 suites_end
