@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-const struct cost_bound cost_bound = {.fixed = 10000, .per_byte = 20};
+const struct cost_bound cost_bound = {.fixed = 4000, .per_byte = 15};
 
 static volatile unsigned int touched;
 

@@ -20,6 +20,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* 25,000 steps, as below. */
 const struct cost_bound cost_bound = {.fixed = 1000000, .per_byte = 100};
 
 /* ---- a decoder without a worker around it ---- */

@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-const struct cost_bound cost_bound = {.fixed = 5000, .per_byte = 40};
+const struct cost_bound cost_bound = {.fixed = 2000, .per_byte = 5};
 
 static void check(void *ctx, const char *id, const char *name)
 {

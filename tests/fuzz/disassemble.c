@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-const struct cost_bound cost_bound = {.fixed = 5000, .per_byte = 100};
+const struct cost_bound cost_bound = {.fixed = 2000, .per_byte = 40};
 
 static void check(const struct instruction *one, size_t left)
 {

@@ -77,7 +77,8 @@ static void found_code(void *ctx, size_t i, const struct frame *function,
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-const struct cost_bound cost_bound = {.fixed = 200000, .per_byte = 500};
+/* 256 addresses are asked. */
+const struct cost_bound cost_bound = {.fixed = 200000, .per_byte = 100};
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct input in = {.data = data, .len = len};

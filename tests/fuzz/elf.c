@@ -20,7 +20,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-const struct cost_bound cost_bound = {.fixed = 100000, .per_byte = 300};
+const struct cost_bound cost_bound = {.fixed = 100000, .per_byte = 100};
 
 static int file_fd;
 

@@ -13,7 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-const struct cost_bound cost_bound = {.fixed = 5000, .per_byte = 10};
+const struct cost_bound cost_bound = {.fixed = 2000, .per_byte = 6};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

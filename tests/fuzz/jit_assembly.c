@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-const struct cost_bound cost_bound = {.fixed = 5000, .per_byte = 50};
+const struct cost_bound cost_bound = {.fixed = 2000, .per_byte = 5};
 
 struct sums {
 	uint64_t nr_events, sum;

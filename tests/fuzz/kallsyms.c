@@ -19,7 +19,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-const struct cost_bound cost_bound = {.fixed = 20000, .per_byte = 50};
+const struct cost_bound cost_bound = {.fixed = 30000, .per_byte = 20};
 
 static int as_file(const uint8_t *text, size_t len)
 {

@@ -29,7 +29,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-const struct cost_bound cost_bound = {.fixed = 10000, .per_byte = 30};
+const struct cost_bound cost_bound = {.fixed = 5000, .per_byte = 20};
 
 static const uint8_t *input;
 static size_t input_size;

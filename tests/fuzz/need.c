@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-const struct cost_bound cost_bound = {.fixed = 10000, .per_byte = 10};
+const struct cost_bound cost_bound = {.fixed = 6000, .per_byte = 5};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

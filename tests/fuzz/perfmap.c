@@ -14,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-const struct cost_bound cost_bound = {.fixed = 30000, .per_byte = 60};
+const struct cost_bound cost_bound = {.fixed = 60000, .per_byte = 80};
 
 static const struct perfmap_look looks[] = {{100, 20}, {200, 40}, {300, 30}, {400, 90}};
 

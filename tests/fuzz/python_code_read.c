@@ -21,7 +21,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-const struct cost_bound cost_bound = {.fixed = 20000, .per_byte = 100};
+const struct cost_bound cost_bound = {.fixed = 2000, .per_byte = 80};
 
 static _Alignas(4096) uint8_t memory[MEMORY_BYTES];
 

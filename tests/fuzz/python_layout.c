@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-const struct cost_bound cost_bound = {.fixed = 2000, .per_byte = 10};
+const struct cost_bound cost_bound = {.fixed = 2000, .per_byte = 5};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-const struct cost_bound cost_bound = {.fixed = 2000, .per_byte = 30};
+const struct cost_bound cost_bound = {.fixed = 3000, .per_byte = 20};
 
 static void check_range(const struct python_range *r, uint64_t end)
 {

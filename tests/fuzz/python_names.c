@@ -15,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-const struct cost_bound cost_bound = {.fixed = 2000, .per_byte = 20};
+const struct cost_bound cost_bound = {.fixed = 2000, .per_byte = 8};
 
 static void check_main(const char *command, size_t len)
 {

@@ -23,7 +23,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-const struct cost_bound cost_bound = {.fixed = 50000, .per_byte = 100};
+const struct cost_bound cost_bound = {.fixed = 10000, .per_byte = 6};
 
 static volatile uint64_t sum;
 

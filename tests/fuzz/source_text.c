@@ -18,7 +18,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-const struct cost_bound cost_bound = {.fixed = 50000, .per_byte = 50};
+const struct cost_bound cost_bound = {.fixed = 30000, .per_byte = 100};
 
 struct text {
 	const uint8_t *bytes;

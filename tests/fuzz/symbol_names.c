@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-const struct cost_bound cost_bound = {.fixed = 5000, .per_byte = 200};
+const struct cost_bound cost_bound = {.fixed = 150000, .per_byte = 10};
 
 static void check_numba(const char *symbol)
 {

@@ -16,7 +16,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-const struct cost_bound cost_bound = {.fixed = 5000, .per_byte = 60};
+const struct cost_bound cost_bound = {.fixed = 2000, .per_byte = 10};
 
 static void check_event(const struct task_event *ev, const char *record, size_t size)
 {

@@ -224,6 +224,11 @@ MUTANTS = [
      "src/process/proc_dir.c", "fuzz proc_text",
      "read_numbers(text, range, 3) == 3",
      "sscanf(text, \"%lu %lu %lu\", &range[0], &range[1], &range[2]) == 3"),
+    ("kallsyms-quadratic", "for each line of kallsyms all lines before it are read again",
+     "src/symbolize/kallsyms.c", "fuzz kallsyms",
+     "\t\tif (!end)\n\t\t\tend = text_end;\n",
+     "\t\tif (!end)\n\t\t\tend = text_end;\n"
+     "\t\tfor (size_t i = 0, h = 0; i < k->nr; i++)\n\t\t\th += k->places[i].ip == h;\n"),
     ("opener-answer-not-whole", "a look may succeed without what it was made for",
      "src/opener/opener.c", "fuzz opener_replies",
      "return has_fd == (with_fd && !look->rc) &&", "return true || (with_fd && !look->rc) ||"),
