@@ -5,6 +5,8 @@
 # nothing outside of FOLDER is changed.
 # usage: tools/fuzz-libraries.sh FOLDER
 set -eu
+# Of the make that calls this: it has no jobs for these.
+unset MAKEFLAGS
 [ $# -eq 1 ] || {
 	sed -n '2,6s/^# //p' "$0"
 	exit 2

@@ -69,7 +69,7 @@ one() {
 	while [ "$left" -gt 0 ] && [ "$found" -lt 10 ]; do
 		from=$(date +%s)
 		status=0
-		chrt -i 0 "$1" -max_len=65536 -timeout=300 -rss_limit_mb=1024 -print_final_stats=1 \
+		chrt -i 0 "$1" -max_len=65536 -timeout=300 -report_slow_units=100000 -rss_limit_mb=1024 -print_final_stats=1 \
 			-artifact_prefix="$folder/findings/$name-" -max_total_time="$left" \
 			"$folder/corpus/$name" "$here/corpus/$name" >"$log" 2>&1 ||
 			status=$?
