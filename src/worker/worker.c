@@ -30,10 +30,17 @@
 #define MISSED_PART       20
 #define KEEP_BUFFER_BYTES (1u << 20) /* a larger reply is freed at the next call */
 
-#define STEP_NS           INT64_C(5000000) /* of worker_receive() */
+/*
+ * A decoder that has not run for so long, and does not wait for a CPU or for us, waits for
+ * a file system whose server does not answer. It would only be in the way until its
+ * deadline. A slow disk lets it run after each read.
+ */
+#define STUCK_NS  INT64_C(500000000)
 
-#define NS_PER_MS         INT64_C(1000000)
-#define NS_PER_S          UINT64_C(1000000000)
+#define STEP_NS   INT64_C(5000000) /* of worker_receive() */
+
+#define NS_PER_MS INT64_C(1000000)
+#define NS_PER_S  UINT64_C(1000000000)
 
 enum call_phase {
 	CALL_NONE,
@@ -54,6 +61,8 @@ struct call {
 	int64_t begin_ns, limit_ns, deadline_ns;
 	struct child_schedule schedule; /* when it began */
 	bool has_schedule;
+	struct child_schedule seen; /* at the last look whether it is stuck */
+	int64_t look_ns; /* when to look again; INT64_MAX: never */
 	unsigned int nr_needs;
 
 	struct message out;
@@ -392,6 +401,25 @@ static bool is_time_over(struct worker *w, int64_t now_ns)
 	return false;
 }
 
+/* Has the child not run at all since the last look, STUCK_NS ago? */
+static bool is_stuck(struct worker *w, int64_t now_ns)
+{
+	struct call *call = &w->call;
+	struct child_schedule s;
+	bool has_run;
+
+	if (now_ns < call->look_ns)
+		return false;
+	call->look_ns = INT64_MAX;
+	if (!child_schedule(&w->child, &s))
+		return false;
+	has_run = s.ran_ns != call->seen.ran_ns || s.waited_ns != call->seen.waited_ns ||
+		  child_is_runnable(&w->child);
+	call->seen = s;
+	call->look_ns = now_ns + STUCK_NS;
+	return !has_run;
+}
+
 /*
  * Sends and receives what is possible now, for a while. Return: 0: the call is over,
  * -EAGAIN, or the error for which it must be given up.
@@ -417,6 +445,8 @@ static int make_progress(struct worker *w)
 		 * rc -EAGAIN.
 		 */
 		if ((rc || is_need) && is_time_over(w, now_ns))
+			return -ETIMEDOUT;
+		if (rc && !moved && is_stuck(w, now_ns))
 			return -ETIMEDOUT;
 		/*
 		 * Wait for a child that is just sending or receiving: it continues
@@ -489,6 +519,10 @@ void worker_send(struct worker *w, uint32_t op, const void *request, size_t len,
 	if (w->config.kind != WORKER_OPENER)
 		call->has_schedule = child_schedule(&w->child, &call->schedule);
 	call->begin_ns = message_clock_ns();
+	call->seen = call->schedule;
+	call->look_ns = w->config.kind == WORKER_DECODER && call->has_schedule
+				? call->begin_ns + STUCK_NS
+				: INT64_MAX;
 	call->limit_ns = deadline_ms * NS_PER_MS;
 	call->deadline_ns = call->begin_ns + call->limit_ns;
 	do
@@ -531,7 +565,8 @@ bool worker_waits(const struct worker *w, struct worker_wait *ret)
 	*ret = (struct worker_wait){
 		.fd = w->child.sock,
 		.events = events_of(call),
-		.deadline_ns = call->deadline_ns,
+		.deadline_ns = call->deadline_ns < call->look_ns ? call->deadline_ns
+								 : call->look_ns,
 	};
 	return true;
 }

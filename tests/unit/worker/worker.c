@@ -587,6 +587,23 @@ static void the_deadline_ends_what_does_not_end(void **state)
 	close(pipefd[1]);
 }
 
+static void a_child_that_waits_for_ever_is_over_before_its_deadline(void **state)
+{
+	struct fixture *f = *state;
+	struct wire_reader reply;
+	int pipefd[2];
+	int64_t start;
+
+	assert_int_equal(pipe2(pipefd, O_CLOEXEC), 0);
+	start = message_clock_ns();
+	assert_int_equal(worker_call(f->w, OP_READ_FOREVER, NULL, 0, pipefd, 1, NULL,
+				     NULL, LONG_MS, &reply, NULL),
+			 WORKER_DEADLINE);
+	assert_in_range(ms_since(start), 500, LONG_MS / 2);
+	close(pipefd[0]);
+	close(pipefd[1]);
+}
+
 /* Restricts @pid and the returned process, which spins, to one CPU. */
 static pid_t share_a_cpu(pid_t pid)
 {
@@ -762,6 +779,22 @@ static int give_file(void *ctx, const void *what, size_t len)
 	const struct fixture *f = ctx;
 
 	return len == 4 && !memcmp(what, "file", 4) ? dup(f->file) : -1;
+}
+
+static int give_file_late(void *ctx, const void *what, size_t len)
+{
+	usleep(1200000);
+	return give_file(ctx, what, len);
+}
+
+static void a_child_that_waits_for_us_is_not_stuck(void **state)
+{
+	struct fixture *f = *state;
+	struct wire_reader reply;
+
+	assert_int_equal(worker_call(f->w, OP_NEED, "id", 2, NULL, 0, give_file_late, f,
+				     LONG_MS, &reply, NULL),
+			 WORKER_OK);
 }
 
 static void a_need_is_answered(void **state)
@@ -1212,6 +1245,8 @@ int main(int argc, char **argv)
 		TEST(an_error_of_the_operation_keeps_the_child),
 		TEST(death_is_an_answer),
 		TEST(the_deadline_ends_what_does_not_end),
+		TEST(a_child_that_waits_for_ever_is_over_before_its_deadline),
+		TEST(a_child_that_waits_for_us_is_not_stuck),
 		TEST(time_without_a_cpu_is_not_charged),
 		TEST(a_request_to_a_dying_child_raises_no_sigpipe),
 		TEST(death_between_calls_is_not_charged_to_the_next),
