@@ -50,6 +50,7 @@ static int open_needed(void *ctx, const void *what, size_t len)
 struct elf_question {
 	uint32_t flags; /* ELF_REQUEST_* */
 	int fd;
+	uid_t uid; /* of the target that mapped it first, as worker_serves() */
 	const uint8_t *build_id; /* expected */
 	size_t build_id_len; /* 0: any */
 	size_t nr_code; /* the first nr_code addresses request code */
@@ -81,7 +82,7 @@ static int send_request(struct symbolizer *s, const struct elf_question *questio
 
 	if (s->work.is_retry && deadline_ms > RETRY_DEADLINE_MS)
 		deadline_ms = RETRY_DEADLINE_MS;
-	return symbolizer_send(s, s->work.search.uid, DECODER_ELF, &question->fd, 1,
+	return symbolizer_send(s, question->uid, DECODER_ELF, &question->fd, 1,
 			       open_needed, deadline_ms);
 }
 
@@ -218,6 +219,7 @@ static int ask(struct symbolizer *s, struct source *source)
 		return 0;
 	if (source->kind == SOURCE_FILE) {
 		question.fd = source->file->fd;
+		question.uid = source->file->uid;
 		question.build_id = source->file->build_id;
 		question.build_id_len = source->file->build_id_len;
 	}
