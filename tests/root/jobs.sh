@@ -4,7 +4,7 @@
 # a file that only root may read.
 . "${TOP:?}/tests/root/lib.sh"
 
-NR_JOBS=100
+NR_JOBS=${LB_JOBS:-100} # at most 1000
 daemon=
 recording=
 clean_up() {
@@ -111,3 +111,13 @@ container_jobs() {
 	record container "$PWD/container" $(cat names) && told container root
 }
 figure container-jobs container_jobs
+
+# Jobs of the user who called sudo. The folder is for the profile, which belongs to that user.
+sudo_jobs() {
+	mkdir -m 777 sudo && cd sudo || return 1
+	# shellcheck disable=SC2016 # for the inner shell
+	env SUDO_UID=65534 SUDO_GID=65534 SUDO_USER=nobody "$LB" run -F 999 -o sudo.pb.gz -- \
+		sh -c 'for job; do "$job" || exit; done' sh ../job-[0-9]* >sudo.out 2>sudo.err || { tail -n 1 sudo.err; return 1; }
+	told sudo nobody
+}
+figure sudo-jobs sudo_jobs

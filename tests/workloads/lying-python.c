@@ -44,9 +44,14 @@ struct code {
 	uint16_t units[16];
 };
 
+#ifndef SPARE
+#define SPARE 0 /* words; programs with other numbers have other layouts */
+#endif
+
 struct frame {
 	struct code *code;
 	struct frame *previous;
+	uint64_t spare[SPARE + 1];
 	void *ip;
 	uint64_t owner;
 };
@@ -146,9 +151,12 @@ static void write_frames(int thread, struct frame *entry)
 	int code = thread ? INNER : THEIR_INNER;
 
 	*entry = (struct frame){.owner = OWNED_BY_C};
-	outer[thread] = (struct frame){&codes[code + 1], entry, codes[code + 1].units, 0};
-	inner[thread] =
-		(struct frame){&codes[code], &outer[thread], codes[code].units, 0};
+	outer[thread] = (struct frame){.code = &codes[code + 1],
+				       .previous = entry,
+				       .ip = codes[code + 1].units};
+	inner[thread] = (struct frame){.code = &codes[code],
+				       .previous = &outer[thread],
+				       .ip = codes[code].units};
 	states[thread].frame = &inner[thread];
 }
 

@@ -1,0 +1,96 @@
+#!/bin/sh
+# Attacks of docs/security.md that fill what users share: 16 and 18.
+# Takes 120 s.
+. "${TOP:?}/tests/root/lib.sh"
+. "$TOP/tests/root/lib-attacks.sh"
+
+# cheap NAME PERCENT: lineburn and its helpers used at most that much of one CPU
+cheap() {
+	echo "$(cat "$1.cost") % of a CPU"
+	[ "$(cat "$1.cost")" -le "$2" ]
+}
+
+# ---- 16: what is shared is full before the victim begins ----
+
+# A victim whose code needs thousands of rules and a layout: an interpreter without frame pointers.
+cat >victim.py <<'END'
+import decimal
+import json
+import re
+import zlib
+
+
+def spin():
+    while True:
+        text = json.dumps([{"a": i, "b": [str(i)] * 5} for i in range(2000)])
+        json.loads(text)
+        zlib.compress(text.encode())
+        re.sub("[0-9]+", lambda found: found.group()[::-1], text[:20000])
+        sum(decimal.Decimal(i) / 7 for i in range(1, 500))
+
+
+spin()
+END
+victim_begins() {
+	sleep "$(($1 / 3))"
+	as 30116 /usr/bin/python3 -S -E victim.py &
+	victim=$!
+	attackers="$attackers $victim"
+	sleep "$(($1 - $1 / 3))"
+}
+
+# is_whole NAME: 95 % of the victim's stacks, those of its first moment included, are whole, with its function
+is_whole() {
+	"$LB" annotate --json --pid "$victim" "$1.pb.gz" >"$1.victim.json" || return 1
+	profile_has "$1.victim.json" "s['count'] >= 50" \
+		"note('whole', walked('complete')) >= 0.95 * s['count']" \
+		"note('spin', max(f['total'] for f in d['functions'] if f['name'] == 'spin')) >= 0.9 * s['count']"
+}
+
+# full NAME SECONDS: records; the victim begins after a third of that
+full() {
+	during=victim_begins
+	full_status=0
+	beside "$1" "$2" -a || full_status=1
+	during=sleep
+	[ $full_status -eq 0 ] && is_whole "$1"
+}
+
+rules() {
+	python3 "$WORKLOADS/attacks/rules.py" 0 16384 >rules.S && gcc -o rules-program rules.S || return 1
+	as 30016 timeout $ATTACK_S ./rules-program &
+	attackers="$attackers $!"
+	full rules 15 && profile_has rules.json "note('refused', losses['unwind_rules_refused']) > 0"
+}
+figure attack-16-rules rules
+
+layouts() {
+	for i in $(seq 64); do
+		mkdir "layout-$i" || return 1
+		# shellcheck disable=SC2086 # a list of flags
+		gcc $C_FLAGS -rdynamic -DSPARE="$i" -o "layout-$i/python3.13" "$WORKLOADS/lying-python.c" \
+			"$WORKLOADS/not-python.c" -pthread || return 1
+		# shellcheck disable=SC2016 # for the inner shell
+		as 30017 timeout $ATTACK_S sh -c 'yes "none 1000 layout" | "$0" >/dev/null' "./layout-$i/python3.13" &
+		attackers="$attackers $!"
+	done
+	full layouts 15
+}
+figure attack-16-layouts layouts
+
+memfds() {
+	attack memfds held as 30018 "$(build attacks/code.c)" $ATTACK_S 8192 || return 1
+	full memfds 15
+}
+figure attack-16-memfds memfds
+
+# ---- 18: as many mappings as the kernel allows, and a storm of more ----
+
+mappings() {
+	attack mappings held as 30019 "$(build attacks/mappings.c)" $ATTACK_S || return 1
+	beside mappings 8 -a --memory 256 && cheap mappings 25 || return 1
+	profile_has mappings.json "note('rss', d['cost']['collector_peak_rss_bytes']) < 256e6"
+}
+figure attack-18 mappings
+
+figure attacks-tables-times soon
