@@ -35,8 +35,7 @@ attack() {
 # calm: ends all attacks
 calm() {
 	# shellcheck disable=SC2086 # a list of numbers
-	[ -z "$attackers" ] || kill $attackers 2>/dev/null
-	wait
+	[ -z "$attackers" ] || { kill $attackers; wait $attackers; } 2>/dev/null
 	attackers=
 }
 
@@ -69,10 +68,10 @@ beside() {
 	beside_s=$2
 	shift 2
 	"$hot" 100000 >/dev/null &
-	innocent=$!
+	beside_innocent=$!
 	for beside_option; do
 		shift
-		[ "$beside_option" != INNOCENT ] || beside_option=$innocent
+		[ "$beside_option" != INNOCENT ] || beside_option=$beside_innocent
 		set -- "$@" "$beside_option"
 	done
 	# Before others: its times shall be those of the attack, not of a busy machine.
@@ -94,12 +93,13 @@ beside() {
 	beside_ended=$(now_ms)
 	note_crash "$beside" $beside_status
 	attacked || beside_why=${beside_why:-"it ended after the attack"}
-	kill $innocent
+	kill $beside_innocent
+	wait $beside_innocent 2>/dev/null
 	calm
 	[ $beside_status -eq 0 ] || beside_why=${beside_why:-"status $beside_status: $(tail -n 1 "$beside.err")"}
 	[ -z "$beside_why" ] || { echo "$beside_why"; return 1; }
 	"$LB" annotate --json "$beside.pb.gz" >"$beside.json" &&
-		"$LB" annotate --json --pid $innocent "$beside.pb.gz" >"$beside.hot.json" || return 1
+		"$LB" annotate --json --pid $beside_innocent "$beside.pb.gz" >"$beside.hot.json" || return 1
 	profile_has "$beside.json" "sums_close()" || return 1
 	profile_has "$beside.hot.json" "s['count'] >= 20" \
 		"self_('hot.c five') + self_('hot.c three') + self_('hot.c two') >= 95" || return 1

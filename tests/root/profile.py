@@ -35,7 +35,7 @@ def find_line(marker):
         name, _, number = name.partition(":")
         return name, int(number)
     path = next(path for path in (os.path.join(workloads, folder, name)
-                                  for folder in ("", "python", "unwind")) if os.path.exists(path))
+                                  for folder in ("", "python", "unwind", "attacks")) if os.path.exists(path))
     with open(path, encoding="utf-8") as source:
         for number, text in enumerate(source, 1):
             if (word[1:] in text if word.startswith("=") else
