@@ -24,6 +24,7 @@ program_dwo() {
 program_debuglink() {
 	cp "$hot" linked && objcopy --only-keep-debug linked gone.debug && objcopy --strip-debug \
 		--remove-section=.note.gnu.build-id --add-gnu-debuglink=gone.debug linked || return 1
+	# shellcheck disable=SC2016 # for the inner shell
 	printf '#!/bin/sh\nmount --bind %s held.ovl/1 && exec held.ovl/1 "$1"\n' "$PWD/linked" >program-debuglink
 }
 program_python() {
@@ -35,7 +36,8 @@ program_python() {
 }
 # names WHAT: a program whose debug info names a file there
 names() {
-	"program_$1" && chmod 755 "program-$1" || { echo "cannot make the program"; return 1; }
+	"program_$1" || { echo "cannot make the program"; return 1; }
+	chmod 755 "program-$1"
 	attack "$1" held "$held" "$PWD/program-$1" $ATTACK_S look 1 30004 || return 1
 	beside "names-$1" 3 -a || return 1
 	profile_has "names-$1.json" "note('samples', sum(p['samples'] for p in d['processes'] if p.get('user') == '30004')) > 20" &&

@@ -52,7 +52,7 @@ full() {
 	during=victim_begins
 	full_status=0
 	beside "$1" "$2" -a || full_status=1
-	during=sleep
+	during="sleep"
 	[ $full_status -eq 0 ] && is_whole "$1"
 }
 
@@ -70,6 +70,8 @@ layouts() {
 		# shellcheck disable=SC2086 # a list of flags
 		gcc $C_FLAGS -rdynamic -DSPARE="$i" -o "layout-$i/python3.13" "$WORKLOADS/lying-python.c" \
 			"$WORKLOADS/not-python.c" -pthread || return 1
+	done
+	for i in $(seq 64); do
 		# shellcheck disable=SC2016 # for the inner shell
 		as 30017 timeout $ATTACK_S sh -c 'yes "none 1000 layout" | "$0" >/dev/null' "./layout-$i/python3.13" &
 		attackers="$attackers $!"

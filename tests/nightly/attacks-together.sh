@@ -66,6 +66,6 @@ together_right() {
 	"$LB" annotate --json --pid $program together.pb.gz >together.innocent.json || return 1
 	profile_has together.innocent.json "s['count'] >= 500" "near(self_('innocent.c one'), 100 / 7, 2)" \
 		"near(self_('innocent.c two'), 200 / 7, 2)" "near(self_('innocent.c four'), 400 / 7, 2)" || return 1
-	echo "$(profile_has together.innocent.json "near(self_('innocent.c one'), 100 / 7, 2)" "near(self_('innocent.c two'), 200 / 7, 2)" "near(self_('innocent.c four'), 400 / 7, 2)" "note('samples', s['count'])"); $(cat together.cost) % of a CPU, $(cat times)"
+	echo "$(profile_has together.innocent.json "near(self_('innocent.c one'), 100 / 7, 2)" "near(self_('innocent.c two'), 200 / 7, 2)" "near(self_('innocent.c four'), 400 / 7, 2)" "note('samples', s['count'])"); $(cat together.cost) % of a CPU, $(cat times.txt)"
 }
 figure attacks-together together_right

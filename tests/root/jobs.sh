@@ -36,7 +36,7 @@ with open(source, "rb") as f:
 build_id = re.search(rb"\x14\0\0\0\x03\0\0\0GNU\0", program).end()
 for i in range(int(number)):
     copy = bytearray(program.replace(b"000.txt\0", b"%03d.txt\0" % i))
-    copy[build_id : build_id + 2] = b"%02d" % i
+    copy[build_id : build_id + 3] = b"%03d" % i
     for name in f"{folder}/job-{i:03}", f"{folder}/container/job-{i:03}":
         with open(name, "wb") as f:
             f.write(copy)

@@ -1,4 +1,5 @@
 # shellcheck shell=sh
+# shellcheck disable=SC2034 # what the scripts use
 # Attacks of other users, and what a recording must be beside them. Programs that attack are in
 # tests/workloads/attacks; each releases what it holds after a time, also if this script ends before.
 # They run in this machine's kernel: file systems that do not answer are mounted in namespaces of
@@ -8,7 +9,7 @@
 hot=$(build hot.c) && held=$(build held.c) || exit 1
 chmod 755 .
 attackers=
-during=sleep # what "beside" does while it records; gets the seconds
+during="sleep" # what "beside" does while it records; gets the seconds
 ATTACK_S=120 # an attack ends by itself after that
 
 # as USER COMMAND... &: runs it with the ids of a user who need not exist; in place of the shell, so that
@@ -103,13 +104,13 @@ beside() {
 	profile_has "$beside.json" "sums_close()" || return 1
 	profile_has "$beside.hot.json" "s['count'] >= 20" \
 		"self_('hot.c five') + self_('hot.c three') + self_('hot.c two') >= 95" || return 1
-	echo "$((beside_began - beside_begin)) $((beside_ended - beside_end)) $beside" >>times
+	echo "$((beside_began - beside_begin)) $((beside_ended - beside_end)) $beside" >>times.txt
 	echo "start $((beside_began - beside_begin)) ms, end $((beside_ended - beside_end)) ms, $(cat "$beside.cost") % of a CPU"
 }
 
 # soon: whether each recording began within 2 s, and ended within 2 s after SIGINT; for a quiet machine
 soon() {
-	sort -rn times | head -n 1 | sed 's/\([0-9]*\) [0-9]* /longest start \1 ms, /'
-	sort -k 2 -rn times | head -n 1 | sed 's/[0-9]* \([0-9]*\) /longest end \1 ms, /'
-	awk '$1 >= 2000 || $2 >= 2000 { print "start " $1 " ms, end " $2 " ms: " $3; late = 1 } END { exit late }' times
+	sort -rn times.txt | head -n 1 | sed 's/\([0-9]*\) [0-9]* /longest start \1 ms, /'
+	sort -k 2 -rn times.txt | head -n 1 | sed 's/[0-9]* \([0-9]*\) /longest end \1 ms, /'
+	awk '$1 >= 2000 || $2 >= 2000 { print "start " $1 " ms, end " $2 " ms: " $3; late = 1 } END { exit late }' times.txt
 }

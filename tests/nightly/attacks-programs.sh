@@ -1,0 +1,88 @@
+#!/bin/sh
+# Attacks of docs/security.md by what programs do: 13, 14, 17 and 19.
+# Takes 120 s.
+. "${TOP:?}/tests/root/lib.sh"
+. "$TOP/tests/root/lib-attacks.sh"
+
+jit=$(build gdbjit.c -rdynamic) && storm=$(build storm.c) && brief=$(build brief.c -static) || exit 1
+
+# cheap NAME: lineburn and its helpers used at most 25 % of one CPU
+cheap() {
+	echo "$(cat "$1.cost") % of a CPU"
+	[ "$(cat "$1.cost")" -le 25 ]
+}
+
+# another_jit NAME OPTION...: records beside the attacks, and beside the JIT of another user, whose code is named
+another_jit() {
+	jit_name=$1
+	shift
+	as 30313 "$jit" 100 $ATTACK_S nap >/dev/null 2>&1 &
+	other=$!
+	attackers="$attackers $other"
+	beside "$jit_name" 8 "$@" || return 1
+	"$LB" annotate --leaf --json --pid $other "$jit_name.pb.gz" >"$jit_name.other.json" &&
+		profile_has "$jit_name.other.json" "function('spin_50') > 0" && cheap "$jit_name"
+}
+# lists_lie OPTION...: lists of all kinds, and one of a million entries
+lists_lie() {
+	for how in cycle huge unmapped text broken moving; do
+		as 30213 "$jit" 10000 $ATTACK_S $how >/dev/null 2>&1 &
+		attackers="$attackers $!"
+	done
+	as 30213 "$jit" 1000000 $ATTACK_S >/dev/null 2>&1 &
+	attackers="$attackers $!"
+	another_jit "lists$1" -a "$@"
+}
+figure attack-13 lists_lie
+# With uprobes, which the caller has to ask for.
+figure attack-13-uprobes lists_lie --uprobe
+
+# A program that registers and unregisters code as fast as it can, again and again.
+registrations() {
+	# shellcheck disable=SC2016 # for the inner shell
+	as 30214 sh -c 'while :; do "$0" 10 0.1 churn >/dev/null; done' "$jit" &
+	attackers="$attackers $!"
+	another_jit registrations -a
+}
+figure attack-14 registrations
+
+# Programs whose unwind tables take long, each another file.
+slow_files() {
+	python3 "$WORKLOADS/attacks/rules.py" 0 100000 >slow.S && gcc -o slow slow.S || return 1
+	for i in $(seq 100); do
+		{ cat slow; echo "$i"; } >"slow-$i" && chmod 755 "slow-$i"
+	done
+	# shellcheck disable=SC2016 # for the inner shell
+	as 30217 sh -c 'for i in $(seq 100); do timeout 0.2 "./slow-$i"; done; exec sleep 1000' >/dev/null 2>&1 &
+	attackers="$attackers $!"
+	rm -f windows.2*
+	"$hot" 100000 >/dev/null &
+	innocent=$!
+	timeout 300 nice -n -15 "$LB" record -a -vv -F 499 --window 1s -d 20 -o windows.pb.gz >windows.out 2>windows.err
+	status=$?
+	kill $innocent
+	calm
+	[ $status -eq 0 ] || { tail -n 1 windows.err; return 1; }
+	# lineburn warns of a gap of more than four intervals.
+	for window in windows.2*; do
+		"$LB" annotate --json "$window" >window.json &&
+			profile_has window.json "not any('held up' in w for w in note('warnings', d['warnings']))" || return 1
+	done
+	grep -o 'longest time between two drains: [0-9]* ms' windows.err | sort -t : -k 2 -rn | head -n 1
+}
+figure attack-17 slow_files
+
+# As many processes as possible of two users, until their numbers are used again: none has the other's user.
+numbers_again() {
+	cp "$brief" first && cp "$brief" second
+	as 30119 "$storm" 0 $ATTACK_S ./first 50 >/dev/null &
+	attackers="$attackers $!"
+	as 30120 "$storm" 0 $ATTACK_S ./second 50 >/dev/null &
+	attackers="$attackers $!"
+	beside numbers 25 -a --memory 256 && profile_has numbers.json \
+		"note('wrong', [(p['comm'], p['user']) for p in d['processes'] if p['comm'] in ('first', 'second') and 'user' in p and p['user'] != {'first': '30119', 'second': '30120'}[p['comm']]]) == []" \
+		"note('known', sum(p.get('user') == '30119' for p in d['processes'] if p['comm'] == 'first')) >= 10" \
+		"note('rss', d['cost']['collector_peak_rss_bytes']) < 256e6"
+}
+figure attack-19 numbers_again
+figure programs-times soon
