@@ -19,7 +19,7 @@ END
 
 # cpu_ns PID: of the recorder and its helpers, also of those that have ended
 cpu_ns() {
-	for one in "$1" $(cat "/proc/$1/task"/*/children); do
+	for one in $(family "$1"); do
 		awk '{ sub(/.*\) /, ""); printf "%.0f\n", ($12 + $13 + $14 + $15) * 1e7 }' "/proc/$one/stat" 2>/dev/null
 	done | awk '{ sum += $1 } END { printf "%.0f\n", sum }'
 }

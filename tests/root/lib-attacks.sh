@@ -54,7 +54,7 @@ now_ms() {
 # tree_ns PID: the CPU time of this lineburn and its helpers so far, also of those that have ended and were
 # waited for
 tree_ns() {
-	for tree_pid in "$1" $(cat "/proc/$1/task"/*/children); do
+	for tree_pid in $(family "$1"); do
 		awk '{ sub(/.*\) /, ""); printf "%.0f\n", ($12 + $13 + $14 + $15) * 1e7 }' "/proc/$tree_pid/stat" 2>/dev/null
 	done | awk '{ sum += $1 } END { printf "%.0f\n", sum }'
 }
