@@ -76,8 +76,9 @@ figure attack-6-all stuck_exec exec-all -a
 # The target itself is stuck.
 exec_pid() {
 	attack exec-pid held "$held" "$hot" $ATTACK_S exec 1 30006 || return 1
-	# shellcheck disable=SC2086 # one number
-	beside exec-pid 3 -p "$(pgrep -P $attackers)" -p INNOCENT
+	# Not with pgrep, which would wait for this process.
+	stuck_pid=${attackers# }
+	beside exec-pid 3 -p "$(tr -d ' ' <"/proc/$stuck_pid/task/$stuck_pid/children")" -p INNOCENT
 }
 figure attack-6-pid exec_pid
 exec_run() {
