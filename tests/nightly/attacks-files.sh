@@ -102,7 +102,7 @@ figure attack-6-run exec_run
 readers_stuck() {
 	for user in 1 2 3 4 5 6 7 8 9 10; do
 		mkdir -p "user-$user" && cd "user-$user" || return 1
-		attack "readers-$user" held "$held" "$(build gdbjit.c -rdynamic)" $ATTACK_S lock 2 "3100$user" || return 1
+		attack "readers-$user" held "$held" "$(build gdbjit.c -rdynamic)" $ATTACK_S spin 2 "3100$user" || return 1
 		cd ..
 	done
 	cat >python.py <<-END

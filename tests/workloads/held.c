@@ -3,11 +3,12 @@
  * Unprivileged processes that block whoever looks at them, with dirty pages of a file
  * system in user space, whose server, this program, does not answer writes.
  *
- * usage: held FILE SECONDS [lock|exec|look [NR [USER]]]
+ * usage: held FILE SECONDS [lock|spin|exec|look [NR [USER]]]
  *        (as root; mounts as fusermount3 does for a user)
  *   lock: each of NR processes (1) maps FILE, and one of its threads is stuck in munmap(2)
  *         with the lock of the mappings (mmap_lock): every other writer waits for it, and
  *         with one waiting every reader.
+ *   spin: the same, and its first thread runs, so that a profiler reads its memory.
  *   exec: each is stuck in execve(2): who reads its maps, root or exe in /proc waits.
  *   look: one runs FILE in a user namespace of its own, where held.ovl is an overlay over
  *         that file system: who looks there for a name that begins with "g" waits.
@@ -157,7 +158,7 @@ static void map_page(int number)
 	}
 }
 
-static void hold_lock(const char *path)
+static void hold_lock(const char *path, int spins)
 {
 	pthread_t thread, other;
 	int fd = open(path, O_RDONLY);
@@ -171,7 +172,8 @@ static void hold_lock(const char *path)
 	    pthread_create(&other, NULL, map_more, NULL))
 		_exit(1);
 	for (;;)
-		pause();
+		if (!spins)
+			pause();
 }
 
 static void write_file(const char *path, const char *format, unsigned int number)
@@ -215,7 +217,7 @@ static void victim(const char *path, int number, const char *mode)
 		run_with_overlay(path);
 	map_page(number);
 	if (strcmp(mode, "exec") != 0)
-		hold_lock(path);
+		hold_lock(path, !strcmp(mode, "spin"));
 	page[0] = 1;
 	execl(path, path, "600", NULL);
 	_exit(1);
