@@ -95,6 +95,30 @@ static void output_not_asked_for(void **state)
 	broker_end();
 }
 
+static int die(const void *ctx, const void *data, size_t len, struct error *err)
+{
+	(void)ctx;
+	(void)data;
+	(void)len;
+	(void)err;
+	_exit(0);
+}
+
+static void keeper_that_dies(void **state)
+{
+	const struct keeper_config config = {.finish = die, .opens_all = true};
+	struct error err = {0};
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(keeper_begin(&config, &err), 0);
+	assert_true(keeper_finish("whole", 5, &err) < 0);
+	assert_string_equal(err.text, "the process that writes the output was killed");
+	assert_true(keeper_finish("whole", 5, &err) < 0);
+	assert_true(keeper_open(NULL, "/", &st) < 0);
+	broker_end();
+}
+
 static int read_byte(int fd)
 {
 	char byte = 0;
@@ -139,6 +163,7 @@ int main(void)
 		cmocka_unit_test(output),
 		cmocka_unit_test(output_that_fails),
 		cmocka_unit_test(output_not_asked_for),
+		cmocka_unit_test(keeper_that_dies),
 		cmocka_unit_test(files),
 	};
 
