@@ -380,6 +380,13 @@ void unwind_feeder_forked(struct unwind_feeder *w, const struct process *parent,
 	(void)child;
 }
 
+void unwind_feeder_each_refused(struct unwind_feeder *w, quota_refused_fn fn, void *ctx)
+{
+	(void)w;
+	(void)fn;
+	(void)ctx;
+}
+
 void unwind_feeder_expect(struct unwind_feeder *w)
 {
 	(void)w;

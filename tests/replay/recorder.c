@@ -1157,7 +1157,7 @@ static void slow_down(void *ctx)
 /* After the end of a command only what ran last is named: most names are known. */
 static void run_names_ahead(void **state)
 {
-	static const uint32_t slow_ms = 1000;
+	static const uint32_t slow_ms = 200;
 
 	(void)state;
 	run_pythons(2501);

@@ -1161,7 +1161,7 @@ static void test_vaddrs_of_a_debug_file(void **state)
 static void test_users_share_the_decoder(void **state)
 {
 	struct time_share share = {.is_shared = true, .burst_ns = 1000000};
-	struct symbolizer_config config = {.kallsyms_path = "kallsyms", .share = &share};
+	struct symbolizer_config config = {.share = &share};
 	struct process greedy = new_process(0), other = new_process(1);
 	struct target_file *file = open_file("prog", "/opt/prog");
 	uint64_t vaddr = fixture_vaddr("prog", "fn"), now_ns = clock_now_ns();
