@@ -37,15 +37,19 @@
 
 /* ---- targets ---- */
 
-/* Reads a process's start in ticks since boot, to detect a reused pid. */
+/*
+ * Reads a process's start in ticks since boot, to detect a reused pid. 0: it is there, but
+ * does not let itself be looked at (opener/opener.h), neither now nor later.
+ */
 static bool read_start(uint32_t pid, uint64_t *ret_ticks)
 {
 	_cleanup_close_ int dir = proc_dir_open_here(pid);
-	struct proc_stat stat;
+	struct proc_stat stat = {0};
+	int rc = dir < 0 ? dir : proc_dir_stat(dir, &stat);
 
-	if (dir < 0 || proc_dir_stat(dir, &stat))
-		return false;
 	*ret_ticks = stat.start_ticks;
+	if (rc)
+		return rc == -ETIMEDOUT || rc == -EBUSY;
 	/* A process with a dead leader and live threads still runs. */
 	return stat.state != 'Z' || stat.nr_threads > 1;
 }

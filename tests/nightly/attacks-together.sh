@@ -1,5 +1,5 @@
 #!/bin/sh
-# All attacks of docs/security.md at once, beside a recording of the whole machine: the lines of an innocent
+# Most attacks of docs/security.md at once, beside a recording of the whole machine: the lines of an innocent
 # program, whose work is 1:2:4, are right to 2 points. ATTACK_SECONDS: how long (60).
 # Takes 120 s.
 # Runs alone.
