@@ -186,7 +186,7 @@ $(FUZZ_COST): tests/fuzz/lib/cost.c
 	$(call say,FUZZ,$@)$(CC) $(CPPFLAGS) -Itests/fuzz -std=gnu11 -g -O2 -fno-builtin -Wall -Wextra -MMD -MP -c -o $@ $<
 
 # link_fuzz LIBRARIES: these instead of the system's
-link_fuzz = $(call say,FUZZ,$@)$(CC) $(CPPFLAGS) -Itests/fuzz $(CFLAGS) -fsanitize=fuzzer $(FUZZ_WRAPS:%=-Wl,--wrap=%) -w \
+link_fuzz = $(call say,FUZZ,$@)$(CC) $(CPPFLAGS) -Itests/fuzz -Itests $(CFLAGS) -fsanitize=fuzzer $(FUZZ_WRAPS:%=-Wl,--wrap=%) -w \
 	    -MMD -MP -o $@ $< $(FUZZ_COST) $(LIB) $(1) $(LDLIBS)
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(FUZZ_COST) $(LIB)
 	@mkdir -p $(@D)

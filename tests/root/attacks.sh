@@ -29,15 +29,15 @@ check attack-18 mappings
 # The folder that root names is swapped with a link to another all the time. Under sudo the profile is
 # written with the user's rights, so that nothing appears in the other folder.
 output_swapped() {
-	mkdir theirs precious && echo precious >precious/p.pb.gz && chmod 700 precious || return 1
+	mkdir theirs precious && echo precious >precious/p.out && chmod 700 precious || return 1
 	ln -s "$PWD/precious" link && chmod 777 . theirs
 	attack swap held as 65534 "$(build attacks/swap.c)" theirs link $ATTACK_S || return 1
 	for _ in 1 2 3 4 5 6; do
-		SUDO_UID=65534 SUDO_GID=65534 SUDO_USER=nobody "$LB" run -F 99 -o theirs/p.pb.gz -- true >swap.out 2>&1
+		SUDO_UID=65534 SUDO_GID=65534 SUDO_USER=nobody "$LB" run -F 99 -o theirs/p.out -- true >swap.out 2>&1
 	done
 	attacked || { echo "the swaps ended: $(cat swap.said)"; return 1; }
 	calm
-	[ "$(ls precious):$(cat precious/p.pb.gz)" = p.pb.gz:precious ] || { echo "precious has $(ls precious)"; return 1; }
+	[ "$(ls precious):$(cat precious/p.out)" = p.out:precious ] || { echo "precious has $(ls precious)"; return 1; }
 }
 check attack-22-swapped-folder output_swapped
 

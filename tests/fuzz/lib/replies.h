@@ -102,6 +102,19 @@ void worker_wait(const struct worker *w)
 	(void)w;
 }
 
+bool worker_waits(const struct worker *w, struct worker_wait *ret)
+{
+	(void)w;
+	(void)ret;
+	return false;
+}
+
+void worker_wait_until(const struct worker *w, int64_t until_ns)
+{
+	(void)w;
+	(void)until_ns;
+}
+
 void worker_trim(struct worker *w)
 {
 	(void)w;

@@ -104,7 +104,9 @@ static void looks_are_the_same_in_the_opener(void **state)
 		if (here.text)
 			assert_string_equal(looks[i].text, here.text);
 		assert_int_equal(looks[i].fd >= 0, here.fd >= 0);
-		assert_memory_equal(&looks[i].facts, &here.facts, sizeof(here.facts));
+		/* without the padding at its end */
+		assert_memory_equal(&looks[i].facts, &here.facts,
+				    offsetof(struct look_facts, has_acl) + 1);
 		look_deinit(&looks[i]);
 		look_deinit(&here);
 	}
