@@ -92,9 +92,9 @@ void creds_restore(const struct creds *creds)
 /* ---- for good ---- */
 
 /*
- * Users, services, containers and subordinate ids have uids below 1,879,048,192, the
- * users of directory services below 2,000,200,000, files of other machines from
- * 2,147,352,576 on.
+ * Users, services, containers and subordinate ids have uids below 1,879,048,192
+ * (login.defs(5) and systemd's docs/UIDS-GIDS.md), FreeIPA's and SSSD's users below
+ * 2,000,200,000, files of other machines from 2,147,352,576 on.
  */
 #define FIRST_OWN_ID 2013265920u
 #define NR_OWN_IDS   (1u << 26)

@@ -68,8 +68,6 @@ static int show_run(const struct recorder *r, const struct options *o, struct er
 {
 	struct profile *p = recorder_profile(r);
 	const struct named_files named = {.is_strangers = false};
-	struct launch_user user;
-	struct creds creds;
 	struct pager pager;
 	int rc;
 
@@ -84,18 +82,13 @@ static int show_run(const struct recorder *r, const struct options *o, struct er
 				    o->sampling.source->name);
 		return 0;
 	}
-	/* Read sources that were not stored as the calling user, not as root. */
-	launch_user_find(&user);
+	/*
+	 * Sources that were not stored are read as the calling user: this process became
+	 * that user (rights_keep_to_record()).
+	 */
 	pager_open(&pager, !o->viewing.no_pager);
 	pager_begin(&pager);
-	if (user.is_other && creds_become(&creds, user.uid, user.gid)) {
-		rc = error_set(err, -EPERM, "cannot read sources as %s", user.name);
-	} else {
-		rc = show_profile(&o->viewing, p, o->sampling.output, &named, pager.out,
-				  err);
-		if (user.is_other)
-			creds_restore(&creds);
-	}
+	rc = show_profile(&o->viewing, p, o->sampling.output, &named, pager.out, err);
 	pager_close(&pager);
 	return rc;
 }

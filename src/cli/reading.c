@@ -3,10 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -18,6 +14,7 @@
 #include "base/io.h"
 #include "launch/launch.h"
 #include "profile/pprof.h"
+#include "worker/syscall_filter.h"
 
 static int explain_open(const char *path, struct error *err)
 {
@@ -103,43 +100,22 @@ void profile_input_deinit(struct profile_input *r)
 	r->fd = -1;
 }
 
-#if defined(__x86_64__)
-#define OUR_ARCH AUDIT_ARCH_X86_64
-#else
-#define OUR_ARCH AUDIT_ARCH_AARCH64
-#endif
-#define X32_CALL 0x40000000
-
-#define LOAD(member) \
-	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, member))
-#define JUMP(test, value, yes, no) BPF_JUMP(BPF_JMP | (test) | BPF_K, value, yes, no)
-#define RETURN(what)               BPF_STMT(BPF_RET | BPF_K, what)
-
 /*
  * Root's terminal stays open. A program may type into its terminal (TIOCSTI, before
- * Linux 6.2), or paste (TIOCLINUX); root's shell would execute it. Other ABIs are denied,
- * since they have other numbers.
+ * Linux 6.2), or paste (TIOCLINUX); root's shell would execute it.
  */
 static int deny_typing(void)
 {
-	static struct sock_filter code[] = {
-		LOAD(arch),
-		JUMP(BPF_JEQ, OUR_ARCH, 0, 7),
-		LOAD(nr),
-		JUMP(BPF_JSET, X32_CALL, 5, 0),
-		JUMP(BPF_JEQ, SYS_ioctl, 0, 3),
-		LOAD(args[1]),
-		JUMP(BPF_JEQ, TIOCSTI, 2, 0),
-		JUMP(BPF_JEQ, TIOCLINUX, 1, 0),
-		RETURN(SECCOMP_RET_ALLOW),
-		RETURN(SECCOMP_RET_ERRNO | EPERM),
+	static const struct sock_filter typing[] = {
+		IS(SYS_ioctl, 0, 5), LOAD(ARG(1)), IS(TIOCSTI, 1, 0),
+		IS(TIOCLINUX, 0, 1), REFUSE,       ALLOW,
 	};
-	const struct sock_fprog program = {.len = ARRAY_SIZE(code), .filter = code};
+	static const struct sock_filter allow = ALLOW;
+	struct syscall_filter f;
 
-	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-		       SECCOMP_FILTER_FLAG_SPEC_ALLOW, &program)
-		       ? -errno
-		       : 0;
+	syscall_filter_begin(&f);
+	syscall_filter_add(&f, typing, ARRAY_SIZE(typing));
+	return syscall_filter_install(&f, allow, false);
 }
 
 int rights_give_up(enum viewer_rights rights, struct error *err)

@@ -20,12 +20,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/creds.h"
 #include "worker/syscall_filter.h"
 #include "worker/worker.h"
 
@@ -173,16 +173,6 @@ static int filter_calls(enum worker_kind kind)
 }
 
 #define NOBODY 65534
-
-/*
- * Any process with a worker's uid may kill it, and many processes use NOBODY. Users,
- * services, containers and subordinate ids have uids below 1,879,048,192 (login.defs(5)
- * and systemd's docs/UIDS-GIDS.md), FreeIPA's and SSSD's users below 2,000,200,000,
- * files of other machines from 2,147,352,576 on. Each worker takes a random uid from
- * the unused range.
- */
-#define FIRST_OWN_ID 2013265920u
-#define NR_OWN_IDS   (1u << 26)
 
 /*
  * Kept small: RLIMIT_DATA does not count the stack, and deep recursion on hostile names
@@ -347,15 +337,6 @@ static int capabilities_to_keep(enum worker_kind kind,
 	return 0;
 }
 
-static unsigned int choose_own_id(void)
-{
-	unsigned int chance = 0;
-
-	if (getrandom(&chance, sizeof(chance), GRND_NONBLOCK) != sizeof(chance))
-		chance = (unsigned int)getpid();
-	return FIRST_OWN_ID + chance % NR_OWN_IDS;
-}
-
 /* @set  setresuid(2) or setresgid(2) */
 static int set_own_id(int (*set)(unsigned int, unsigned int, unsigned int),
 		      unsigned int own)
@@ -368,9 +349,10 @@ static int set_own_id(int (*set)(unsigned int, unsigned int, unsigned int),
 	return is_powerless_root(errno) ? 0 : -errno;
 }
 
+/* Any process with a worker's uid may kill it, and many processes use NOBODY. */
 static int become_own_user(void)
 {
-	unsigned int own = choose_own_id();
+	uid_t own = creds_own_id();
 	int rc;
 
 	if (setgroups(0, NULL) && !is_powerless_root(errno))
