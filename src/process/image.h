@@ -28,6 +28,7 @@ struct image {
 	bool is_expected; /* by process_table_expect(): its exec id is final */
 	bool unopened; /* new mappings since its files were opened */
 	bool was_read; /* its owner was read, if possible; waits for a sample */
+	bool owner_waits; /* it is gone, and its parent will be read: owner_fill_late() */
 	bool may_have_jit_code; /* it has, or had, a mapping that a JIT may have made */
 	bool has_jitdump; /* ... or the marker page of a jitdump */
 	bool done; /* ended, and no more files will be opened */
@@ -41,6 +42,7 @@ struct image {
 	uint64_t ids_from_ns, ids_ns;
 	struct lb_ids told; /* the newest ids from the kernel */
 	uint64_t told_ns; /* of the sample with these ids; 0: none */
+	uint64_t owner_ns; /* just before its cgroup was read last; 0: never */
 	uint64_t sampled_ns; /* first sample; 0: never */
 	uint64_t last_sample_ns; /* last drained sample */
 	uint64_t lost_seq; /* of the table, when its mappings were last complete */

@@ -155,24 +155,28 @@ static void fill_by_cgroup(struct process_table *t, uint32_t hierarchy, const ch
 
 /* ---- the owner of an image ---- */
 
+/* @read_ns  just before @cgroup was read */
 static bool fill_cgroup(struct process_table *t, struct image *img,
-			const struct look *cgroup)
+			const struct look *cgroup, uint64_t read_ns)
 {
 	uint32_t hierarchy;
 	size_t len;
 	const char *path = proc_dir_cgroup_path(cgroup, &len, &hierarchy);
 
-	if (path)
-		fill_by_cgroup(t, hierarchy, path, len, &img->proc.owner);
-	return path;
+	if (!path)
+		return false;
+	fill_by_cgroup(t, hierarchy, path, len, &img->proc.owner);
+	img->owner_ns = read_ns;
+	return true;
 }
 
 static bool read_cgroup(struct process_table *t, struct image *img, int proc_dir)
 {
 	_cleanup_(look_deinit) struct look cgroup;
+	uint64_t read_ns = clock_now_ns();
 
 	proc_dir_look_at_cgroup(proc_dir, &cgroup);
-	return fill_cgroup(t, img, &cgroup);
+	return fill_cgroup(t, img, &cgroup, read_ns);
 }
 
 /*
@@ -224,27 +228,51 @@ static const char *exe_by_exec(const struct process_table *t, const struct image
 	return maps->items[0].path;
 }
 
+/* Reads the owner, unless it is gone or was read after @since_ns. */
+static bool read_owner(struct process_table *t, struct image *img, uint64_t since_ns)
+{
+	_cleanup_close_ int dir = -1;
+
+	if (img->owner_ns >= since_ns)
+		return true;
+	if (!img->gone_ns)
+		dir = image_open_dir(t, img);
+	return dir >= 0 && read_cgroup(t, img, dir);
+}
+
 /*
- * Finds the nearest known owner: of the process, its parent, and so on. The parent's
- * present owner takes precedence over the owner inherited at the fork, because the
- * parent may have moved to another cgroup before the fork; owners of more distant
- * ancestors do not.
+ * Finds the nearest known owner: of the process, its parent, and so on. The owner that
+ * the parent has had since the fork takes precedence over the owner inherited at the
+ * fork, because the parent may have moved to another cgroup before the fork; owners of
+ * more distant ancestors do not.
  */
 static const struct image *nearest_known(struct process_table *t, struct image *img)
 {
 	int max = img->proc.owner.cgroup ? 2 : MAX_ANCESTORS;
+	uint64_t since_ns = UINT64_MAX;
 	struct image *from = img;
 
 	for (int i = 0; from && i < max; i++) {
-		_cleanup_close_ int dir = image_open_dir(t, from);
-
-		if (dir >= 0 && read_cgroup(t, from, dir))
+		if (read_owner(t, from, since_ns) || (i && from->proc.owner.cgroup))
 			return from;
-		if (i && from->proc.owner.cgroup)
-			return from;
+		since_ns = from->fork_ns ? from->fork_ns : UINT64_MAX;
 		from = from->ppid ? image_at(t, from->ppid, from->fork_ns) : NULL;
 	}
 	return img;
+}
+
+/*
+ * A program that starts a thousand commands a second is not read for each of them, but
+ * after the last one of a drain: then it was read since all of their forks. Until then,
+ * and if it is gone by then, they have the owner that it had before.
+ */
+static bool can_wait(struct process_table *t, const struct image *img)
+{
+	const struct image *parent =
+		img->ppid ? image_at(t, img->ppid, img->fork_ns) : NULL;
+
+	return parent && img->gone_ns && img->proc.owner.cgroup && parent->owner_ns &&
+	       parent->owner_ns < img->fork_ns;
 }
 
 static void take_over(struct process_table *t, struct image *img)
@@ -253,6 +281,12 @@ static void take_over(struct process_table *t, struct image *img)
 
 	img->proc.owner = nearest_known(t, img)->proc.owner;
 	img->proc.owner.exe = exe;
+}
+
+void owner_fill_late(struct process_table *t, struct image *img)
+{
+	img->owner_waits = false;
+	take_over(t, img);
 }
 
 void owner_fill(struct process_table *t, struct image *img)
@@ -265,8 +299,11 @@ void owner_fill(struct process_table *t, struct image *img)
 		owner->exe = exe;
 	else if (view)
 		fill_exe(t, img, view);
-	if (!view || !fill_cgroup(t, img, &view->cgroup))
-		take_over(t, img);
+	if (!view || !fill_cgroup(t, img, &view->cgroup, view->from_ns)) {
+		img->owner_waits = can_wait(t, img);
+		if (!img->owner_waits)
+			take_over(t, img);
+	}
 	if (!owner->exe)
 		owner->exe = exe_by_maps(&img->proc.maps);
 	if (!owner->exe)

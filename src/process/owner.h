@@ -23,8 +23,13 @@
 struct process_owners *process_owners_new(int proc_fd, const char *v2);
 void process_owners_free(struct process_owners *o);
 
-/** Fills its owner from what was just viewed of it, else from its ancestors. */
+/**
+ * Fills its owner from what was just viewed of it, else from its ancestors. Sets
+ * owner_waits if the parent has to be read for that, and can be read later.
+ */
 void owner_fill(struct process_table *t, struct image *img);
+/** Fills the owner of an image that waits for its parent's. */
+void owner_fill_late(struct process_table *t, struct image *img);
 
 /** See process_table_cgroup(). */
 const struct process_owner *process_owners_find(struct process_table *t,

@@ -775,6 +775,14 @@ static bool stays_active(const struct image *img)
 	return !img->done && (img->sampled_ns || !image_is_ended(img));
 }
 
+static void fill_late(struct process_table *t, struct image *img)
+{
+	strpool_serve(t->pool, img->proc.tenant);
+	owner_fill_late(t, img);
+	image_find_tenant(t, img, NULL);
+	strpool_serve(t->pool, (struct tenant){0});
+}
+
 void process_table_refresh(struct process_table *t, uint64_t now_ns)
 {
 	size_t nr = 0;
@@ -789,6 +797,8 @@ void process_table_refresh(struct process_table *t, uint64_t now_ns)
 		image_forget_dir(t, img);
 		if (img->sampled_ns && !img->done)
 			open_files(t, img, now_ns);
+		if (img->owner_waits)
+			fill_late(t, img);
 		img->is_active = stays_active(img);
 		if (img->is_active)
 			t->active[nr++] = img->proc.id;

@@ -210,8 +210,54 @@ static void a_parent_that_moved_is_asked_again(void **state)
 	assert_string_equal(sampled(100, 77 * TICK, 1, now)->unit, "init.scope");
 	parent.cgroup = DOCKER;
 	fake_process_add(&fake, &parent);
-	event(TASK_EVENT_FORK, now + 1, 101, 100, NULL);
-	assert_in_docker(sampled(101, start, 1, now + 2));
+	event(TASK_EVENT_FORK, fake_now_ns(), 101, 100, NULL);
+	sampled(101, start, 1, fake_now_ns());
+	process_table_refresh(table, fake_now_ns());
+	assert_in_docker(&process_table_newest(table, 101)->owner);
+}
+
+/* Of many commands that are gone, the last fork and the time of reading decide. */
+static void a_parent_is_read_once_for_all_that_are_gone(void **state)
+{
+	struct fake_process parent = {.pid = 100,
+				      .start_ticks = 77,
+				      .maps = LINE("/bin/sh"),
+				      .cgroup = "0::/init.scope\n"};
+
+	(void)state;
+	fake_process_add(&fake, &parent);
+	scan();
+	sampled(100, 77 * TICK, 1, now);
+	event(TASK_EVENT_FORK, fake_now_ns(), 101, 100, NULL);
+	event(TASK_EVENT_FORK, fake_now_ns(), 102, 100, NULL);
+	event(TASK_EVENT_FORK, fake_now_ns(), 103, 100, NULL);
+	assert_string_equal(sampled(101, start, 1, fake_now_ns())->unit, "init.scope");
+	assert_string_equal(sampled(102, start, 1, fake_now_ns())->unit, "init.scope");
+	parent.cgroup = DOCKER;
+	fake_process_add(&fake, &parent);
+	process_table_refresh(table, fake_now_ns());
+	assert_in_docker(&process_table_newest(table, 101)->owner);
+	/* It was read since the fork of 103, too, so it is not read again. */
+	parent.cgroup = "0::/init.scope\n";
+	fake_process_add(&fake, &parent);
+	assert_in_docker(&process_table_newest(table, 102)->owner);
+	assert_in_docker(sampled(103, start, 1, fake_now_ns()));
+}
+
+static void a_parent_that_is_gone_leaves_what_it_had(void **state)
+{
+	(void)state;
+	fake_process_add(&fake, &(struct fake_process){.pid = 100,
+						       .start_ticks = 77,
+						       .maps = LINE("/bin/sh"),
+						       .cgroup = DOCKER});
+	scan();
+	sampled(100, 77 * TICK, 1, now);
+	event(TASK_EVENT_FORK, fake_now_ns(), 101, 100, NULL);
+	sampled(101, start, 1, fake_now_ns());
+	fake_process_remove(&fake, 100);
+	process_table_refresh(table, fake_now_ns());
+	assert_in_docker(&process_table_newest(table, 101)->owner);
 }
 
 static void fork_and_exec_take_over_what_is_still_true(void **state)
@@ -301,6 +347,8 @@ int main(void)
 		TEST(a_child_that_is_gone_has_its_parents),
 		TEST(what_ends_between_scan_and_sample_has_its_parents),
 		TEST(a_parent_that_moved_is_asked_again),
+		TEST(a_parent_is_read_once_for_all_that_are_gone),
+		TEST(a_parent_that_is_gone_leaves_what_it_had),
 		TEST(fork_and_exec_take_over_what_is_still_true),
 		TEST(what_lives_is_asked_itself),
 		TEST(a_name_that_comes_later_is_everybodys),
