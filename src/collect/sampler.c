@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "collect/map_sizes.h"
+#include "collect/notices.h"
 #include "collect/perf_event.h"
 #include "lineburn_filter.h" /* the skeleton has it in .bss */
 #include "sampler.skel.h"
@@ -44,11 +45,10 @@ struct body_store {
 struct sampler {
 	struct sampler_config config;
 	struct sampler_bpf *skel;
-	struct ring_buffer *notices;
+	struct notices notices;
 	struct slot slots[LB_NR_SLOTS];
 	struct body_store bodies;
-	const struct sampler_handlers *handlers; /* during a call only */
-	bool drain_wanted;
+	const struct sampler_handlers *handlers; /* during a drain only */
 	uint32_t nr_possible_cpus;
 	uint32_t nr_sized_cpus; /* the maps are sized for that many */
 	struct map_sizes sizes;
@@ -243,38 +243,6 @@ static int keep_body(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-static int first_sample(void *ctx, void *data, size_t size)
-{
-	struct sampler *s = ctx;
-	const struct lb_first_sample *first = data;
-
-	if (size < sizeof(*first))
-		return 0;
-	if (!first->tgid)
-		s->drain_wanted = true;
-	else if (s->handlers->first_sample)
-		s->handlers->first_sample(s->handlers->ctx, first);
-	return 0;
-}
-
-static int unwind_request(void *ctx, void *data, size_t size)
-{
-	struct sampler *s = ctx;
-
-	if (size >= sizeof(struct lb_unwind_request) && s->handlers->unwind_request)
-		s->handlers->unwind_request(s->handlers->ctx, data);
-	return 0;
-}
-
-static int interp_code(void *ctx, void *data, size_t size)
-{
-	struct sampler *s = ctx;
-
-	if (size >= offsetof(struct lb_interp_code, table) && s->handlers->interp_code)
-		s->handlers->interp_code(s->handlers->ctx, data, size);
-	return 0;
-}
-
 static int open_rings(struct sampler *s)
 {
 	struct bpf_map *counts[] = {s->skel->maps.counts_0, s->skel->maps.counts_1};
@@ -287,16 +255,9 @@ static int open_rings(struct sampler *s)
 		if (!s->slots[i].bodies)
 			return -errno;
 	}
-	/* In one ring set, which has a single poll descriptor. */
-	s->notices = ring_buffer__new(bpf_map__fd(s->skel->maps.first_samples),
-				      first_sample, s, NULL);
-	if (!s->notices ||
-	    ring_buffer__add(s->notices, bpf_map__fd(s->skel->maps.requests),
-			     unwind_request, s) ||
-	    ring_buffer__add(s->notices, bpf_map__fd(s->skel->maps.interp_codes),
-			     interp_code, s))
-		return -errno;
-	return 0;
+	return notices_open(&s->notices, bpf_map__fd(s->skel->maps.first_samples),
+			    bpf_map__fd(s->skel->maps.requests),
+			    bpf_map__fd(s->skel->maps.interp_codes));
 }
 
 static int load(struct sampler *s, struct error *err)
@@ -371,7 +332,7 @@ void sampler_free(struct sampler *s)
 	sample_source_deinit(&s->source);
 	for (size_t i = 0; i < LB_NR_SLOTS; i++)
 		ring_buffer__free(s->slots[i].bodies);
-	ring_buffer__free(s->notices);
+	notices_close(&s->notices);
 	sampler_bpf__destroy(s->skel);
 	hashmap_deinit(&s->bodies.by_hash);
 	free(s->bodies.words);
@@ -504,20 +465,19 @@ uint32_t sampler_verified_insns(const struct sampler *s)
 
 int sampler_poll_fd(const struct sampler *s)
 {
-	return ring_buffer__epoll_fd(s->notices);
+	return notices_poll_fd(&s->notices);
+}
+
+void sampler_gather(struct sampler *s)
+{
+	notices_gather(&s->notices);
 }
 
 bool sampler_notices(struct sampler *s, const struct sampler_handlers *handlers)
 {
-	bool is_wanted;
-
-	s->handlers = handlers;
-	ring_buffer__consume(s->notices);
-	s->handlers = NULL;
+	notices_deliver(&s->notices, handlers);
 	/* A request during a drain counts, too: it may be for the slot flipped to. */
-	is_wanted = s->drain_wanted;
-	s->drain_wanted = false;
-	return is_wanted;
+	return notices_take_drain(&s->notices);
 }
 
 /*
@@ -657,9 +617,9 @@ int sampler_drain(struct sampler *s, const struct sampler_handlers *handlers)
 		return rc;
 	if (handlers->grace)
 		handlers->grace(handlers->ctx);
-	s->handlers = handlers;
 	/* Code objects before the samples that refer to them. */
-	ring_buffer__consume(s->notices);
+	notices_deliver(&s->notices, handlers);
+	s->handlers = handlers;
 	ring_buffer__consume(s->slots[old].bodies);
 	rc = drain_counts(s, &s->slots[old]);
 	hashmap_deinit(&s->bodies.by_hash);

@@ -153,6 +153,12 @@ struct sampler_handlers {
 };
 
 /**
+ * Empties the rings of first samples, requests and code objects into memory, for the next
+ * call below. May be called while a handler waits.
+ */
+void sampler_gather(struct sampler *s);
+
+/**
  * Delivers first samples, requests and code objects to their handlers.
  * Return: true when a slot is half full and should be drained now.
  */

@@ -6,6 +6,7 @@
  */
 #include "collect/task_ring.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -223,7 +224,10 @@ struct cpu_ring {
 	struct perf_event_mmap_page *page; /* followed by the data */
 };
 
-/* A decoded event, and the offset of its name in task_ring.names. */
+/* Most events in memory. Further ones stay in the rings, where the kernel counts losses. */
+#define MAX_PENDING (1u << 18)
+
+/* A decoded event, and the offset of its name in pending_events.names. */
 struct pending {
 	struct task_event ev;
 	size_t name_at; /* SIZE_MAX: no name */
@@ -239,10 +243,15 @@ struct task_ring {
 	bool has_missed; /* a CPU ran without a ring, which is not reported yet */
 	uint8_t *record; /* one record that wraps around a ring's end; 64 KB */
 
-	struct pending *pending;
-	size_t nr_pending, cap_pending;
-	char *names;
-	size_t nr_names, cap_names;
+	/* One is filled while the other is delivered: a handler may wait for a helper. */
+	struct pending_events {
+		struct pending *items;
+		size_t nr, cap;
+		char *names;
+		size_t nr_names, cap_names;
+	} pending[2];
+	unsigned int filling;
+	bool is_delivering;
 };
 
 static void ring_close(const struct task_ring *r, const struct cpu_ring *ring)
@@ -329,8 +338,10 @@ void task_ring_free(struct task_ring *r)
 		close(r->epoll_fd);
 	free(r->rings);
 	free(r->record);
-	free(r->pending);
-	free(r->names);
+	for (size_t i = 0; i < ARRAY_SIZE(r->pending); i++) {
+		free(r->pending[i].items);
+		free(r->pending[i].names);
+	}
 	free(r);
 }
 
@@ -391,24 +402,25 @@ uint64_t task_ring_bytes(const struct task_ring *r)
 	return (uint64_t)r->ring_bytes * r->nr_rings;
 }
 
-/* Stores an event for sorting. Return: 0 or -ENOMEM. */
-static int keep(struct task_ring *r, const struct task_event *ev)
+/* Stores an event for sorting. Return: 0, -ENOMEM or -ENOSPC. */
+static int keep(struct pending_events *e, const struct task_event *ev)
 {
 	struct pending *p;
 	size_t len = ev->name ? strlen(ev->name) + 1 : 0;
+	int rc = vec_grow(&e->items, &e->cap, e->nr + 1, sizeof(*e->items), MAX_PENDING);
 
-	if (vec_grow(&r->pending, &r->cap_pending, r->nr_pending + 1, sizeof(*r->pending),
-		     0) ||
-	    vec_grow(&r->names, &r->cap_names, r->nr_names + len, 1, 0))
-		return -ENOMEM;
-	p = &r->pending[r->nr_pending];
-	*p = (struct pending){.ev = *ev, .name_at = SIZE_MAX, .seq = r->nr_pending};
+	if (!rc)
+		rc = vec_grow(&e->names, &e->cap_names, e->nr_names + len, 1, 0);
+	if (rc)
+		return rc;
+	p = &e->items[e->nr];
+	*p = (struct pending){.ev = *ev, .name_at = SIZE_MAX, .seq = e->nr};
 	if (len) {
-		memcpy(r->names + r->nr_names, ev->name, len);
-		p->name_at = r->nr_names;
-		r->nr_names += len;
+		memcpy(e->names + e->nr_names, ev->name, len);
+		p->name_at = e->nr_names;
+		e->nr_names += len;
 	}
-	r->nr_pending++;
+	e->nr++;
 	return 0;
 }
 
@@ -442,7 +454,7 @@ static void ring_read(struct task_ring *r, struct cpu_ring *ring, uint64_t horiz
 		if (size < sizeof(*header) || size > head - tail)
 			break; /* corrupt: without a size the next record is unknown */
 		if (task_record_decode(record_at(r, data, tail, size), size, &ev) == 1) {
-			if (ev.time_ns > horizon_ns || keep(r, &ev))
+			if (ev.time_ns > horizon_ns || keep(&r->pending[r->filling], &ev))
 				break;
 		}
 		tail += size;
@@ -459,28 +471,38 @@ static int by_time(const void *a, const void *b)
 	return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
-void task_ring_read(struct task_ring *r,
-		    void (*handler)(void *ctx, const struct task_event *ev), void *ctx)
+void task_ring_gather(struct task_ring *r)
 {
 	uint64_t horizon_ns = clock_now_ns();
 
 	for (size_t i = 0; i < r->nr_rings; i++)
 		ring_read(r, &r->rings[i], horizon_ns);
-	if (r->nr_pending)
-		qsort(r->pending, r->nr_pending, sizeof(*r->pending), by_time);
-	for (size_t i = 0; i < r->nr_pending; i++) {
-		struct pending *p = &r->pending[i];
+}
 
-		p->ev.name = p->name_at == SIZE_MAX ? NULL : r->names + p->name_at;
+void task_ring_read(struct task_ring *r,
+		    void (*handler)(void *ctx, const struct task_event *ev), void *ctx)
+{
+	struct pending_events *e = &r->pending[r->filling];
+	const struct task_event lost = {.kind = TASK_EVENT_LOST,
+					.time_ns = clock_now_ns()};
+
+	assert(!r->is_delivering);
+	r->is_delivering = true;
+	task_ring_gather(r);
+	r->filling ^= 1;
+	if (e->nr)
+		qsort(e->items, e->nr, sizeof(*e->items), by_time);
+	for (size_t i = 0; i < e->nr; i++) {
+		struct pending *p = &e->items[i];
+
+		p->ev.name = p->name_at == SIZE_MAX ? NULL : e->names + p->name_at;
 		handler(ctx, &p->ev);
 	}
-	r->nr_pending = 0;
-	r->nr_names = 0;
+	e->nr = 0;
+	e->nr_names = 0;
 	if (r->has_missed) {
-		const struct task_event lost = {.kind = TASK_EVENT_LOST,
-						.time_ns = horizon_ns};
-
 		r->has_missed = false;
 		handler(ctx, &lost);
 	}
+	r->is_delivering = false;
 }

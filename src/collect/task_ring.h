@@ -35,6 +35,12 @@ int task_ring_poll_fd(const struct task_ring *r);
 void task_ring_read(struct task_ring *r,
 		    void (*handler)(void *ctx, const struct task_event *ev), void *ctx);
 
+/**
+ * Empties the rings into memory, for the next task_ring_read(). May be called while its
+ * handler waits.
+ */
+void task_ring_gather(struct task_ring *r);
+
 /** Returns the bytes of all rings. */
 uint64_t task_ring_bytes(const struct task_ring *r);
 

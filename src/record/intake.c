@@ -19,6 +19,7 @@
 #include "process/proc_dir.h"
 #include "record/dump.h"
 #include "target/explain.h"
+#include "worker/message.h"
 
 /*
  * Interval of reading events between drains: a JIT must be probed before it frees the
@@ -278,6 +279,18 @@ static void list_kernel_code(struct intake *in)
 	kernel_code_is_listed(&in->kernel_code);
 }
 
+/* While this thread waits for a helper, so that no ring fills because of that. */
+static void empty_rings(void *ctx)
+{
+	struct intake *in = ctx;
+
+	if (!in->nr_gathers++)
+		log_debug("a helper is slow: the rings are emptied while it works");
+	task_ring_gather(in->tasks);
+	sampler_gather(in->sampler);
+	jit_watch_read(in->jit);
+}
+
 int intake_init(struct intake *in, const struct sampling *config, struct strpool *names,
 		struct error *err)
 {
@@ -307,7 +320,11 @@ int intake_init(struct intake *in, const struct sampling *config, struct strpool
 	in->kernel_code.must_list = true;
 	if (!rc)
 		list_kernel_code(in);
-	return rc ? rc : open_watches(in, err);
+	if (!rc)
+		rc = open_watches(in, err);
+	if (!rc)
+		message_meanwhile(empty_rings, in);
+	return rc;
 }
 
 int intake_follow(struct intake *in, struct error *err)
@@ -320,6 +337,7 @@ int intake_follow(struct intake *in, struct error *err)
 
 void intake_deinit(struct intake *in)
 {
+	message_meanwhile(NULL, NULL);
 	unwind_feeder_free(in->unwind);
 	jit_watch_free(in->jit);
 	shared_worker_deinit(&in->decoder);

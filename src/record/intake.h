@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The input of a recording: opens the sampler and the trackers of processes, reads
- * their events, and drains samples into rows. It names nothing and never blocks.
+ * their events, and drains samples into rows. It names nothing, and waits only for helpers
+ * with a deadline, during which it empties the kernel's rings.
  */
 #ifndef LB_RECORD_INTAKE_H
 #define LB_RECORD_INTAKE_H
@@ -49,6 +50,7 @@ struct intake {
 	uint64_t start_ns, stop_ns; /* CLOCK_MONOTONIC of the sampling; 0: not yet */
 	int64_t start_wall_ns; /* CLOCK_REALTIME */
 	uint64_t nr_drains;
+	uint64_t nr_gathers; /* how often the rings were emptied while a helper worked */
 	struct sample_rate rate;
 	struct sampler_cost cost; /* at the last rate check, ... */
 	uint64_t cost_ns; /* ... and the time of that check; CLOCK_MONOTONIC */

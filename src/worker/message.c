@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -32,26 +33,57 @@ void message_fds_close(struct message_fds *fds)
 	fds->nr = 0;
 }
 
-/* Call it only with a deadline: a worker may not poll. */
-int message_wait(int sock, short events, int64_t deadline_ns)
+static struct {
+	void (*work)(void *ctx);
+	void *ctx;
+	pthread_t thread;
+} meanwhile;
+
+void message_meanwhile(void (*work)(void *ctx), void *ctx)
+{
+	meanwhile.work = work;
+	meanwhile.ctx = ctx;
+	meanwhile.thread = pthread_self();
+}
+
+/* Return: > 0: it is ready; 0: @until_ns is over; -errno */
+static int wait_until(int sock, short events, int64_t until_ns)
 {
 	struct pollfd pfd = {.fd = sock, .events = events};
 
 	for (;;) {
-		int64_t left_ms = (deadline_ns - message_clock_ns()) / NS_PER_MS;
+		int64_t left_ms = (until_ns - message_clock_ns()) / NS_PER_MS;
 		int rc;
 
 		if (left_ms < 0)
-			return -ETIMEDOUT;
+			return 0;
 		/*
 		 * Round up: with a timeout of 0 the last millisecond would be a busy
 		 * loop.
 		 */
 		rc = poll(&pfd, 1, left_ms < 3600000 ? (int)left_ms + 1 : 3600000);
 		if (rc > 0)
-			return 0;
+			return rc;
 		if (rc < 0 && errno != EINTR)
 			return -errno;
+	}
+}
+
+/* Call it only with a deadline: a worker may not poll. */
+int message_wait(int sock, short events, int64_t deadline_ns)
+{
+	bool works = meanwhile.work && pthread_equal(meanwhile.thread, pthread_self());
+
+	for (;;) {
+		int64_t until_ns = message_clock_ns() + MESSAGE_MEANWHILE_MS * NS_PER_MS;
+		bool is_last = !works || until_ns >= deadline_ns;
+		int rc = wait_until(sock, events, is_last ? deadline_ns : until_ns);
+
+		if (rc)
+			return rc < 0 ? rc : 0;
+		if (is_last)
+			return -ETIMEDOUT;
+		meanwhile.work(meanwhile.ctx);
 	}
 }
 

@@ -110,6 +110,13 @@ int message_send_some(int sock, const struct message *m, const void *payload,
 int message_wait(int sock, short events, int64_t deadline_ns);
 
 /**
+ * From now on, this thread calls @work every MESSAGE_MEANWHILE_MS of message_wait(): what
+ * must not wait for an answer. It must send and receive no messages. NULL ends that.
+ */
+#define MESSAGE_MEANWHILE_MS 10
+void message_meanwhile(void (*work)(void *ctx), void *ctx);
+
+/**
  * Receives more of the @len bytes of a header or payload; @got < @len are there.
  * @fds  gets descriptors in addition to those it has; NULL: the kernel drops them
  */

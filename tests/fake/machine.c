@@ -391,6 +391,11 @@ static bool tell(const struct sampler_handlers *handlers)
 	return is_half_full;
 }
 
+void sampler_gather(struct sampler *s)
+{
+	(void)s;
+}
+
 bool sampler_notices(struct sampler *s, const struct sampler_handlers *handlers)
 {
 	(void)s;
@@ -545,6 +550,11 @@ int task_ring_poll_fd(const struct task_ring *r)
 {
 	(void)r;
 	return 0;
+}
+
+void task_ring_gather(struct task_ring *r)
+{
+	(void)r;
 }
 
 void task_ring_read(struct task_ring *r,

@@ -23,7 +23,7 @@ besides() {
 	shift 5
 	"$hot" 1000 >/dev/null &
 	hot_pid=$!
-	"$LB" record -v -F 999 -o "$stuck.pb.gz" "$@" >"$stuck.out" 2>"$stuck.err" &
+	"$LB" record -vv -F 999 -o "$stuck.pb.gz" "$@" >"$stuck.out" 2>"$stuck.err" &
 	recorder=$!
 	why=
 	wait_until 60 records $recorder || why="it does not begin"
@@ -34,6 +34,8 @@ besides() {
 	kill $holder $hot_pid
 	wait $holder $hot_pid 2>/dev/null
 	[ -z "$why" ] || { echo "$why"; return 1; }
+	grep -q "the rings are emptied while it works" "$stuck.err" ||
+		{ echo "no ring was emptied during a wait"; return 1; }
 	"$LB" annotate --json "$stuck.pb.gz" >"$stuck.json" &&
 		profile_has "$stuck.json" "self_('hot.c five') > 0" "sums_close()" "note('late', d['losses']['targets_late']) > 0"
 }

@@ -20,7 +20,9 @@
 #include "collect/bpf_programs.h"
 #include "collect/task_ring.h"
 
-#define NAME "lb_test_program"
+#define NAME   "lb_test_program"
+#define FIRST  "lb_test_first"
+#define SECOND "lb_test_second"
 
 /* What is told of one function. */
 struct told {
@@ -76,12 +78,19 @@ static bool has_jit(void)
 	return !f || fgetc(f) != '0';
 }
 
-static void programs_come_and_go(void **state)
+static int load_program(const char *name)
 {
 	const struct bpf_insn none[] = {
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K},
 		{.code = BPF_JMP | BPF_EXIT},
 	};
+
+	return bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, name, "GPL", none,
+			     ARRAY_SIZE(none), NULL);
+}
+
+static void programs_come_and_go(void **state)
+{
 	/* The kernel writes each ring's record a little differently. */
 	_cleanup_(task_ring_freep) struct task_ring *first = NULL, *ring = NULL,
 						    *last = NULL;
@@ -99,8 +108,7 @@ static void programs_come_and_go(void **state)
 	    task_ring_new(&last, &err))
 		fail_msg("%s", err.text);
 	begin_ns = clock_now_ns();
-	prog = bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, NAME, "GPL", none,
-			     ARRAY_SIZE(none), NULL);
+	prog = load_program(NAME);
 	assert_true(prog >= 0);
 	ip = symbol();
 	task_ring_read(ring, hear, &told);
@@ -126,10 +134,60 @@ static void programs_come_and_go(void **state)
 	}
 }
 
+/* What a handler gets while it gathers more. */
+struct gathering {
+	struct task_ring *ring;
+	int prog; /* -1: to be loaded while the first is told */
+	size_t nr_first, nr_second;
+};
+
+static void hear_and_gather(void *ctx, const struct task_event *ev)
+{
+	struct gathering *g = ctx;
+
+	if (ev->kind != TASK_EVENT_KERNEL_CODE || !ev->name)
+		return;
+	g->nr_second += strstr(ev->name, "_" SECOND) != NULL;
+	if (!strstr(ev->name, "_" FIRST))
+		return;
+	g->nr_first++;
+	g->prog = load_program(SECOND);
+	assert_true(g->prog >= 0);
+	task_ring_gather(g->ring);
+	assert_non_null(strstr(ev->name, "_" FIRST));
+}
+
+static void a_ring_is_emptied_while_a_handler_waits(void **state)
+{
+	_cleanup_(task_ring_freep) struct task_ring *ring = NULL;
+	_cleanup_close_ int prog = -1;
+	struct gathering g = {.prog = -1};
+	struct error err = {0};
+
+	(void)state;
+	if (geteuid() != 0 || !has_jit()) {
+		print_message("skip: needs root, and a kernel that compiles BPF\n");
+		skip();
+	}
+	if (task_ring_new(&ring, &err))
+		fail_msg("%s", err.text);
+	g.ring = ring;
+	prog = load_program(FIRST);
+	assert_true(prog >= 0);
+	task_ring_read(ring, hear_and_gather, &g);
+	assert_int_equal(g.nr_first, 1);
+	assert_int_equal(g.nr_second, 0);
+	task_ring_read(ring, hear_and_gather, &g);
+	assert_int_equal(g.nr_first, 1);
+	assert_int_equal(g.nr_second, 1);
+	cleanup_closep(&g.prog);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(programs_come_and_go),
+		cmocka_unit_test(a_ring_is_emptied_while_a_handler_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -391,6 +391,51 @@ static int tear_down(void **state)
 	return 0;
 }
 
+/* What a handler gets while it gathers more. */
+struct gathering {
+	struct fixture *f;
+	uint32_t tgids[8]; /* of children, each once */
+	size_t nr_tgids;
+};
+
+static void gather_more(void *ctx, const struct lb_first_sample *first)
+{
+	struct gathering *g = ctx;
+	struct lb_first_sample before = *first;
+	size_t i = 0;
+
+	if (first->tgid == (uint32_t)g->f->child)
+		return;
+	while (i < g->nr_tgids && g->tgids[i] != first->tgid)
+		i++;
+	assert_true(i < ARRAY_SIZE(g->tgids));
+	g->tgids[i] = first->tgid;
+	g->nr_tgids = i == g->nr_tgids ? i + 1 : g->nr_tgids;
+	if (g->nr_tgids > 2)
+		return;
+	tell(g->f, 1, IN_CHILD);
+	tell(g->f, 1, IN_CHILD);
+	sampler_gather(g->f->sampler);
+	assert_memory_equal(first, &before, sizeof(before));
+}
+
+/* As when a handler waits for a helper: what comes meanwhile is told by the same call. */
+static void rings_are_emptied_while_a_handler_waits(void **state)
+{
+	struct fixture *f = *state;
+	struct gathering g = {.f = f};
+	struct sampler_handlers handlers = {.ctx = &g, .first_sample = gather_more};
+
+	open_for_child(f, &(struct sampler_config){0});
+	tell(f, 1, IN_CHILD);
+	sampler_notices(f->sampler, &handlers);
+	/* One, two by the first, two by the second. */
+	assert_int_equal(g.nr_tgids, 5);
+	f->handlers.first_sample = NULL;
+	assert_int_equal(drain(f), 5);
+	sums_close(f);
+}
+
 static void each_fault_is_a_sample(void **state)
 {
 	struct fixture *f = *state;
@@ -798,6 +843,7 @@ int main(void)
 #define EXACT(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		EXACT(each_fault_is_a_sample),
+		EXACT(rings_are_emptied_while_a_handler_waits),
 		EXACT(each_sample_stands_for_its_period),
 		EXACT(each_slot_has_its_own),
 		EXACT(nothing_is_lost_between_slots),

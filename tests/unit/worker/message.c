@@ -10,6 +10,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -223,6 +225,46 @@ static void deadlines_are_kept(void **state)
 	assert_int_equal(message_send(p->a, &m, big, NULL, in_ms(-50)), -ETIMEDOUT);
 }
 
+static size_t nr_worked;
+
+static void work_and_answer(void *ctx)
+{
+	const struct message m = {.type = MESSAGE_READY};
+	struct pair *p = ctx;
+
+	if (++nr_worked == 3)
+		assert_int_equal(message_send(p->a, &m, NULL, NULL, in_ms(60000)), 0);
+}
+
+static void *wait_a_little(void *ctx)
+{
+	struct pair *p = ctx;
+
+	message_wait(p->b, POLLIN, in_ms(3 * MESSAGE_MEANWHILE_MS));
+	return NULL;
+}
+
+/* The answer comes only because of the work. */
+static void work_goes_on_while_this_thread_waits(void **state)
+{
+	struct pair *p = *state;
+	struct message got;
+	pthread_t other;
+
+	message_meanwhile(work_and_answer, p);
+	assert_int_equal(pthread_create(&other, NULL, wait_a_little, p), 0);
+	pthread_join(other, NULL);
+	assert_int_equal(nr_worked, 0);
+	assert_int_equal(message_recv(p->b, &got, NULL, in_ms(60000)), 0);
+	assert_int_equal(nr_worked, 3);
+	assert_int_equal(message_wait(p->b, POLLIN, in_ms(2 * MESSAGE_MEANWHILE_MS)),
+			 -ETIMEDOUT);
+	message_meanwhile(NULL, NULL);
+	nr_worked = 0;
+	wait_a_little(p);
+	assert_int_equal(nr_worked, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -236,6 +278,7 @@ int main(void)
 		TEST(more_than_allowed_is_malformed),
 		TEST(the_end_is_told_apart),
 		TEST(deadlines_are_kept),
+		TEST(work_goes_on_while_this_thread_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/notices.h"
+
+#include <assert.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "collect/sampler.h"
+#include "lineburn.h"
+
+/* The rings together have less. */
+#define MAX_BATCH_BYTES ((size_t)64 << 20)
+
+enum notice_kind {
+	NOTICE_FIRST_SAMPLE,
+	NOTICE_REQUEST,
+	NOTICE_CODE,
+};
+
+/* In a batch; its bytes follow. */
+struct notice {
+	uint32_t kind;
+	uint32_t size; /* of the record in the ring */
+};
+
+static size_t room_of(uint32_t size)
+{
+	return sizeof(struct notice) + (size + (size_t)7) / 8 * 8;
+}
+
+/* Out of memory: the record is lost, and the process or code is met again later. */
+static int keep(struct notices *n, enum notice_kind kind, const void *data, size_t size)
+{
+	struct notice_batch *b = &n->batches[n->filling];
+	struct notice notice = {.kind = kind, .size = (uint32_t)size};
+	size_t room = room_of(notice.size);
+
+	if (vec_grow(&b->bytes, &b->cap, b->nr + room, 1, 0))
+		return 0;
+	memcpy(b->bytes + b->nr, &notice, sizeof(notice));
+	memcpy(b->bytes + b->nr + sizeof(notice), data, size);
+	b->nr += room;
+	return 0;
+}
+
+static int first_sample(void *ctx, void *data, size_t size)
+{
+	struct notices *n = ctx;
+	const struct lb_first_sample *first = data;
+
+	if (size < sizeof(*first))
+		return 0;
+	if (first->tgid)
+		return keep(n, NOTICE_FIRST_SAMPLE, data, size);
+	n->wants_drain = true;
+	return 0;
+}
+
+static int request(void *ctx, void *data, size_t size)
+{
+	return size < sizeof(struct lb_unwind_request)
+		       ? 0
+		       : keep(ctx, NOTICE_REQUEST, data, size);
+}
+
+static int code(void *ctx, void *data, size_t size)
+{
+	return size < offsetof(struct lb_interp_code, table)
+		       ? 0
+		       : keep(ctx, NOTICE_CODE, data, size);
+}
+
+int notices_open(struct notices *n, int first_samples_fd, int requests_fd, int codes_fd)
+{
+	/* In one ring set, which has a single poll descriptor. */
+	n->rings = ring_buffer__new(first_samples_fd, first_sample, n, NULL);
+	if (!n->rings || ring_buffer__add(n->rings, requests_fd, request, n) ||
+	    ring_buffer__add(n->rings, codes_fd, code, n))
+		return -errno;
+	return 0;
+}
+
+void notices_close(struct notices *n)
+{
+	ring_buffer__free(n->rings);
+	for (size_t i = 0; i < ARRAY_SIZE(n->batches); i++)
+		free(n->batches[i].bytes);
+	*n = (struct notices){0};
+}
+
+int notices_poll_fd(const struct notices *n)
+{
+	return ring_buffer__epoll_fd(n->rings);
+}
+
+void notices_gather(struct notices *n)
+{
+	if (n->batches[n->filling].nr < MAX_BATCH_BYTES)
+		ring_buffer__consume(n->rings);
+}
+
+static void deliver(const struct sampler_handlers *h, const struct notice *notice)
+{
+	const void *data = notice + 1;
+
+	switch ((enum notice_kind)notice->kind) {
+	case NOTICE_FIRST_SAMPLE:
+		if (h->first_sample)
+			h->first_sample(h->ctx, data);
+		break;
+	case NOTICE_REQUEST:
+		if (h->unwind_request)
+			h->unwind_request(h->ctx, data);
+		break;
+	case NOTICE_CODE:
+		if (h->interp_code)
+			h->interp_code(h->ctx, data, notice->size);
+		break;
+	}
+}
+
+void notices_deliver(struct notices *n, const struct sampler_handlers *handlers)
+{
+	assert(!n->is_delivering);
+	n->is_delivering = true;
+	notices_gather(n);
+	while (n->batches[n->filling].nr) {
+		struct notice_batch *b = &n->batches[n->filling];
+
+		n->filling ^= 1;
+		for (size_t at = 0; at < b->nr;) {
+			const struct notice *notice = (const void *)(b->bytes + at);
+
+			deliver(handlers, notice);
+			at += room_of(notice->size);
+		}
+		b->nr = 0;
+	}
+	n->is_delivering = false;
+}
+
+bool notices_take_drain(struct notices *n)
+{
+	bool is_wanted = n->wants_drain;
+
+	n->wants_drain = false;
+	return is_wanted;
+}

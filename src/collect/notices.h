@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Records of the kernel side between drains: first samples, requests of the walk, code
+ * objects. The rings are emptied into memory at once, and delivered from there, because
+ * a handler may wait for a helper. While it waits, the rings are emptied again.
+ */
+#ifndef LB_COLLECT_NOTICES_H
+#define LB_COLLECT_NOTICES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ring_buffer;
+struct sampler_handlers;
+
+struct notices {
+	struct ring_buffer *rings;
+	struct notice_batch {
+		uint8_t *bytes; /* of 8-aligned records; heap */
+		size_t nr, cap;
+	} batches[2]; /* one is filled while the other is delivered */
+	unsigned int filling;
+	bool is_delivering;
+	bool wants_drain; /* a slot is half full */
+};
+
+/** @n  zeroed. The descriptors are those of the ring buffers. Return: 0 or -errno. */
+int notices_open(struct notices *n, int first_samples_fd, int requests_fd, int codes_fd);
+void notices_close(struct notices *n);
+
+/** Becomes readable (poll) when a ring is to be emptied. */
+int notices_poll_fd(const struct notices *n);
+
+/**
+ * Empties the rings into memory. What is in memory already is bounded: when that is
+ * reached the records stay in the rings, which count what they have no room for.
+ */
+void notices_gather(struct notices *n);
+
+/**
+ * Empties the rings and delivers what they had, and what is gathered meanwhile by
+ * notices_gather(). Not from within a handler.
+ */
+void notices_deliver(struct notices *n, const struct sampler_handlers *handlers);
+
+/** Returns whether a slot was half full, and forgets it. */
+bool notices_take_drain(struct notices *n);
+
+#endif
