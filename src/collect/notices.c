@@ -7,18 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/vec.h"
-#include "collect/sampler.h"
 #include "lineburn.h"
+#include "lineburn_unwind.h"
 
 /* The rings together have less. */
 #define MAX_BATCH_BYTES ((size_t)64 << 20)
-
-enum notice_kind {
-	NOTICE_FIRST_SAMPLE,
-	NOTICE_REQUEST,
-	NOTICE_CODE,
-};
 
 /* In a batch; its bytes follow. */
 struct notice {
@@ -102,27 +97,7 @@ void notices_gather(struct notices *n)
 		ring_buffer__consume(n->rings);
 }
 
-static void deliver(const struct sampler_handlers *h, const struct notice *notice)
-{
-	const void *data = notice + 1;
-
-	switch ((enum notice_kind)notice->kind) {
-	case NOTICE_FIRST_SAMPLE:
-		if (h->first_sample)
-			h->first_sample(h->ctx, data);
-		break;
-	case NOTICE_REQUEST:
-		if (h->unwind_request)
-			h->unwind_request(h->ctx, data);
-		break;
-	case NOTICE_CODE:
-		if (h->interp_code)
-			h->interp_code(h->ctx, data, notice->size);
-		break;
-	}
-}
-
-void notices_deliver(struct notices *n, const struct sampler_handlers *handlers)
+void notices_deliver(struct notices *n, notice_fn *fn, void *ctx)
 {
 	assert(!n->is_delivering);
 	n->is_delivering = true;
@@ -134,7 +109,7 @@ void notices_deliver(struct notices *n, const struct sampler_handlers *handlers)
 		for (size_t at = 0; at < b->nr;) {
 			const struct notice *notice = (const void *)(b->bytes + at);
 
-			deliver(handlers, notice);
+			fn(ctx, (enum notice_kind)notice->kind, notice + 1, notice->size);
 			at += room_of(notice->size);
 		}
 		b->nr = 0;

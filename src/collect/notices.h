@@ -12,7 +12,15 @@
 #include <stdint.h>
 
 struct ring_buffer;
-struct sampler_handlers;
+
+enum notice_kind {
+	NOTICE_FIRST_SAMPLE, /* struct lb_first_sample */
+	NOTICE_REQUEST, /* struct lb_unwind_request */
+	NOTICE_CODE, /* struct lb_interp_code, of which the table may be shorter */
+};
+
+/** @data  a record, checked only for its least size; valid until return */
+typedef void notice_fn(void *ctx, enum notice_kind kind, const void *data, size_t size);
 
 struct notices {
 	struct ring_buffer *rings;
@@ -42,7 +50,7 @@ void notices_gather(struct notices *n);
  * Empties the rings and delivers what they had, and what is gathered meanwhile by
  * notices_gather(). Not from within a handler.
  */
-void notices_deliver(struct notices *n, const struct sampler_handlers *handlers);
+void notices_deliver(struct notices *n, notice_fn *fn, void *ctx);
 
 /** Returns whether a slot was half full, and forgets it. */
 bool notices_take_drain(struct notices *n);

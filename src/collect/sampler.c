@@ -473,9 +473,35 @@ void sampler_gather(struct sampler *s)
 	notices_gather(&s->notices);
 }
 
+/* @ctx  the handlers */
+static void deliver(void *ctx, enum notice_kind kind, const void *data, size_t size)
+{
+	const struct sampler_handlers *h = ctx;
+
+	switch (kind) {
+	case NOTICE_FIRST_SAMPLE:
+		if (h->first_sample)
+			h->first_sample(h->ctx, data);
+		break;
+	case NOTICE_REQUEST:
+		if (h->unwind_request)
+			h->unwind_request(h->ctx, data);
+		break;
+	case NOTICE_CODE:
+		if (h->interp_code)
+			h->interp_code(h->ctx, data, size);
+		break;
+	}
+}
+
+static void deliver_notices(struct sampler *s, const struct sampler_handlers *handlers)
+{
+	notices_deliver(&s->notices, deliver, (void *)handlers);
+}
+
 bool sampler_notices(struct sampler *s, const struct sampler_handlers *handlers)
 {
-	notices_deliver(&s->notices, handlers);
+	deliver_notices(s, handlers);
 	/* A request during a drain counts, too: it may be for the slot flipped to. */
 	return notices_take_drain(&s->notices);
 }
@@ -618,7 +644,7 @@ int sampler_drain(struct sampler *s, const struct sampler_handlers *handlers)
 	if (handlers->grace)
 		handlers->grace(handlers->ctx);
 	/* Code objects before the samples that refer to them. */
-	notices_deliver(&s->notices, handlers);
+	deliver_notices(s, handlers);
 	s->handlers = handlers;
 	ring_buffer__consume(s->slots[old].bodies);
 	rc = drain_counts(s, &s->slots[old]);

@@ -268,8 +268,8 @@ static const struct image *nearest_known(struct process_table *t, struct image *
  */
 static bool can_wait(struct process_table *t, const struct image *img)
 {
-	const struct image *parent =
-		img->ppid ? image_at(t, img->ppid, img->fork_ns) : NULL;
+	const struct image *parent = img->ppid ? image_at(t, img->ppid, img->fork_ns)
+					       : NULL;
 
 	return parent && img->gone_ns && img->proc.owner.cgroup && parent->owner_ns &&
 	       parent->owner_ns < img->fork_ns;
