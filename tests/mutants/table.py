@@ -12,6 +12,22 @@ import sys
 # name, description, file, suite that catches it, text that is in the file exactly once, its
 # replacement; more pairs of text and replacement if the mistake is in several places
 MUTANTS = [
+    # ---- waiting for helpers ----
+    ("rings-fill-during-a-wait", "the kernel's rings are not emptied while a helper is waited for",
+     "src/record/intake.c", "root stuck",
+     "\t\tmessage_meanwhile(empty_rings, in);", "\t\tmessage_meanwhile(NULL, in);"),
+    ("told-record-moves", "a record moves while its handler gathers more",
+     "src/collect/notices.c", "unit collect/sampler",
+     "\t\tn->filling ^= 1;\n", ""),
+    ("told-name-moves", "the names of task events move while their handler gathers more",
+     "src/collect/task_ring.c", "unit collect/bpf_programs",
+     "\tr->filling ^= 1;\n", ""),
+    ("owner-before-the-move", "a short program gets the cgroup that its parent had before it moved",
+     "src/process/table.c", "unit process/owner",
+     "\t\tif (img->owner_waits)\n\t\t\tfill_late(t, img);\n", ""),
+    ("parent-read-for-each", "a parent is looked at for each of its short programs",
+     "src/process/owner.c", "unit process/owner",
+     "if (img->owner_ns >= since_ns)", "if (img->owner_ns == since_ns)"),
     # ---- lines and names ----
     ("line-too-far", "special opcodes of a line table give the next line",
      "src/decode/dwarf/line.c", "unit decode/dwarf/line decode/dwarf/dwarf",
