@@ -26,6 +26,8 @@
 #define ENTRIES_PER_FD 4
 /* Most roots of other processes in which a path is tried. */
 #define MAX_OTHER_ROOTS 8
+/* Most tenants that are remembered to map a file; others look at it each time. */
+#define MAX_USERS 4
 
 /* An entry and its keys. The public part comes first. */
 struct cached_file {
@@ -34,6 +36,10 @@ struct cached_file {
 	uint64_t inode;
 	struct root *root; /* referenced */
 	struct tenant payer; /* of the entry; the file itself has its own */
+	/* Tenants whose mappings were seen to be of this very file. */
+	struct tenant users[MAX_USERS];
+	size_t nr_users;
+	bool is_everybodys; /* root maps it */
 	bool is_free; /* given back: its id is in file_cache.free_ids */
 };
 
@@ -103,16 +109,67 @@ static bool same_build_id(const struct target_file *file, const struct mapping *
 	       !memcmp(file->build_id, m->build_id, m->build_id_len);
 }
 
-static bool mapping_eq(uint32_t item, const void *key, const void *ctx)
+static bool is_mapping_of(const struct cached_file *e, const struct mapping *m)
 {
-	const struct cached_file *e = ((const struct file_cache *)ctx)->items[item];
-	const struct mapping *m = key;
-
 	if (strcmp(e->file.path, m->path) != 0)
 		return false;
 	if (m->build_id_len)
 		return same_build_id(&e->file, m);
 	return e->major == m->major && e->minor == m->minor && e->inode == m->inode;
+}
+
+/*
+ * A path and a build id can be forged: a user may mount what he likes in a mount namespace
+ * of his own. So they tell a file only to tenants that have mapped that very file, and
+ * to everybody if root maps it.
+ */
+static bool is_trusted_by(const struct file_cache *c, const struct cached_file *e,
+			  struct tenant who)
+{
+	if (e->is_everybodys || !c->quota.max)
+		return true;
+	for (size_t i = 0; i < e->nr_users; i++)
+		if (tenant_is_same(e->users[i], who))
+			return true;
+	return false;
+}
+
+static void add_user(const struct file_cache *c, struct cached_file *e, struct tenant who)
+{
+	if (tenant_is_same(who, (struct tenant){0}))
+		e->is_everybodys = true;
+	else if (e->nr_users < MAX_USERS && !is_trusted_by(c, e, who))
+		e->users[e->nr_users++] = who;
+}
+
+/*
+ * The place of a file that was closed is not for a file that only this tenant vouches
+ * for, if others were told that it is theirs.
+ */
+static bool is_closed_to(const struct cached_file *e, struct tenant who)
+{
+	return e->file.fd < 0 && !tenant_is_same(who, (struct tenant){0}) &&
+	       (e->is_everybodys || e->nr_users > 1);
+}
+
+struct mapping_key {
+	const struct mapping *m;
+	struct tenant who;
+};
+
+static bool mapping_eq(uint32_t item, const void *key, const void *ctx)
+{
+	const struct file_cache *c = ctx;
+	const struct mapping_key *k = key;
+
+	return is_mapping_of(c->items[item], k->m) &&
+	       is_trusted_by(c, c->items[item], k->who) &&
+	       !(c->quota.max && is_closed_to(c->items[item], k->who));
+}
+
+static bool is_entry(uint32_t item, const void *key, const void *ctx)
+{
+	return ((const struct file_cache *)ctx)->items[item] == key;
 }
 
 static uint64_t identity_hash(const struct file_identity *id)
@@ -216,6 +273,15 @@ static bool may_have_path(const struct mapping *m)
 	       m->path[1] != '/' && (m->build_id_len || m->inode);
 }
 
+/* A user's root is no place to look for the files of another. */
+static bool may_look_in(const struct file_cache *c, const struct root *root,
+			const struct file_source *source)
+{
+	return root != source->root &&
+	       (!c->quota.max || tenant_is_same(root->tenant, (struct tenant){0}) ||
+		tenant_is_same(root->tenant, source->tenant));
+}
+
 static int find_by_path(struct file_cache *c, const struct mapping *m,
 			const struct file_source *source, struct found_file *ret)
 {
@@ -229,7 +295,8 @@ static int find_by_path(struct file_cache *c, const struct mapping *m,
 	for (size_t i = 0; why && i < c->roots->nr && i < MAX_OTHER_ROOTS; i++) {
 		struct root *root = c->roots->items[i];
 
-		if (root != own_root && !find_in_root(m, root, source->uid, ret))
+		if (may_look_in(c, root, source) &&
+		    !find_in_root(m, root, source->uid, ret))
 			why = 0;
 	}
 	return why;
@@ -289,6 +356,7 @@ static struct cached_file *append(struct file_cache *c, const struct mapping *m,
 					   .id = e->file.id,
 					   .use = e->file.use}};
 	memcpy(e->file.build_id, m->build_id, sizeof(m->build_id));
+	add_user(c, e, who);
 	return e;
 }
 
@@ -385,9 +453,12 @@ static struct target_file *keep(struct file_cache *c, struct cached_file *known,
 /* @m maps a file that @e has already opened for another mapping. */
 static struct target_file *recognise(struct file_cache *c, struct cached_file *e,
 				     const struct cached_file *known,
-				     const struct mapping *m, bool by_path)
+				     const struct mapping *m, bool by_path,
+				     struct tenant who)
 {
 	e->file.verify_build_id &= by_path;
+	if (!by_path)
+		add_user(c, e, who);
 	if (!e->file.build_id_len) {
 		memcpy(e->file.build_id, m->build_id, sizeof(m->build_id));
 		e->file.build_id_len = m->build_id_len;
@@ -398,10 +469,13 @@ static struct target_file *recognise(struct file_cache *c, struct cached_file *e
 		e->inode = m->inode;
 	}
 	/* Index it, so that the next look-up needs no system call. */
-	if (e != known && is_named(m) && mapping_eq(e->file.id, m, c)) {
+	if (e != known && is_named(m) && is_mapping_of(e, m)) {
+		uint64_t hash = mapping_hash(m);
+
 		if (known)
-			hashmap_remove(&c->by_mapping, mapping_hash(m), known->file.id);
-		hashmap_add(&c->by_mapping, mapping_hash(m), e->file.id);
+			hashmap_remove(&c->by_mapping, hash, known->file.id);
+		if (hashmap_find(&c->by_mapping, hash, is_entry, e, c) == HASHMAP_NONE)
+			hashmap_add(&c->by_mapping, hash, e->file.id);
 	}
 	return &e->file;
 }
@@ -421,18 +495,20 @@ static bool is_current(const struct cached_file *e, const struct mapping *m,
 }
 
 static struct cached_file *find_mapping(const struct file_cache *c,
-					const struct mapping *m)
+					const struct mapping *m, struct tenant who)
 {
+	const struct mapping_key key = {m, who};
 	uint32_t item = HASHMAP_NONE;
 
 	if (is_named(m))
-		item = hashmap_find(&c->by_mapping, mapping_hash(m), mapping_eq, m, c);
+		item = hashmap_find(&c->by_mapping, mapping_hash(m), mapping_eq, &key, c);
 	return item == HASHMAP_NONE ? NULL : c->items[item];
 }
 
-struct target_file *file_cache_find(const struct file_cache *c, const struct mapping *m)
+struct target_file *file_cache_find(const struct file_cache *c, const struct mapping *m,
+				    struct tenant who)
 {
-	struct cached_file *known = m->build_id_len ? find_mapping(c, m) : NULL;
+	struct cached_file *known = m->build_id_len ? find_mapping(c, m, who) : NULL;
 
 	return known && known->file.fd >= 0 && !known->file.verify_build_id ? &known->file
 									    : NULL;
@@ -448,7 +524,7 @@ static struct target_file *find_or_open(struct file_cache *c, const struct mappi
 
 	if (m->kind != MAPPING_FILE && m->kind != MAPPING_MEMFD)
 		return NULL;
-	known = find_mapping(c, m);
+	known = find_mapping(c, m, source->tenant);
 	if (known && known->file.fd >= 0 && is_current(known, m, source))
 		return &known->file;
 	why = find_mapped(m, source, &f);
@@ -461,7 +537,7 @@ static struct target_file *find_or_open(struct file_cache *c, const struct mappi
 			       ? &known->file
 			       : fail(c, known, m, source->tenant, why);
 	same = find_identity(c, &f, m);
-	file = same ? recognise(c, same, known, m, f.by_path)
+	file = same ? recognise(c, same, known, m, f.by_path, source->tenant)
 		    : keep(c, known, m, source, &f);
 	close(f.fd);
 	return file;

@@ -34,7 +34,11 @@ int file_source_find(const struct file_source *source, const struct mapping *m,
 /** @roots and @budget are borrowed. Return: NULL when out of memory. */
 struct file_cache *file_cache_new(struct roots *roots, struct fd_budget *budget);
 void file_cache_free(struct file_cache *c);
-/** Nobody but root gets more than a quarter of the entries. Call it first. */
+/**
+ * Nobody but root gets more than a quarter of the entries, and a path and build id are
+ * answered from the cache only to tenants that have mapped the very file, or if root has:
+ * users may mount forged files in mount namespaces of their own. Call it first.
+ */
 void file_cache_share(struct file_cache *c);
 DEFINE_CLEANUP(struct file_cache, file_cache_free);
 
@@ -55,10 +59,11 @@ struct target_file *file_cache_open(struct file_cache *c, const struct mapping *
 				    const struct file_source *source);
 
 /**
- * Returns the file of @m if it is cached and open, and the kernel gave its build id; else
- * NULL. Makes no system call.
+ * Returns the file of @m, mapped by @who, if it is cached and open, and the kernel gave its
+ * build id; else NULL. Makes no system call.
  */
-struct target_file *file_cache_find(const struct file_cache *c, const struct mapping *m);
+struct target_file *file_cache_find(const struct file_cache *c, const struct mapping *m,
+				    struct tenant who);
 
 /**
  * Closes files that are not in @is_used (by id, file_cache_count() entries). A later

@@ -766,7 +766,7 @@ static bool open_unread(struct process_table *t, struct image *img)
 
 		if (!wants_file(m))
 			continue;
-		m->file = file_cache_find(t->files, m);
+		m->file = file_cache_find(t->files, m, img->proc.tenant);
 		if (!m->file)
 			return false;
 		maps->nr_changes++;

@@ -363,6 +363,107 @@ static void a_user_leaves_entries_to_others(void **state)
 	assert_int_not_equal(file_cache_open(cache, &m, &source)->id, 0);
 }
 
+static const struct tenant nobody = {0}, alice = {.uid = 1000}, mallory = {.uid = 1001};
+
+static struct target_file *open_for(struct tenant who, struct mapping m)
+{
+	struct file_source source = {.proc_dir = proc_dir, .root = root, .tenant = who};
+
+	return file_cache_open(cache, &m, &source);
+}
+
+/*
+ * Mallory has a file with the path and build id of another in a mount namespace of his
+ * own. It is no file of Alice's, whoever is sampled first.
+ */
+static void a_forged_file_is_only_its_users(void **state)
+{
+	struct mapping m = with_build_id(mapping_of("/lib"), 1);
+	struct target_file *forged, *genuine;
+
+	(void)state;
+	file_cache_share(cache);
+	fake_map_file(&fake, 100, START, END, "forged");
+	forged = open_for(mallory, m);
+	assert_string_equal(fake_content(forged->fd), "forged");
+	assert_ptr_equal(file_cache_find(cache, &m, mallory), forged);
+	assert_null(file_cache_find(cache, &m, alice));
+	assert_null(file_cache_find(cache, &m, nobody));
+	fake_map_file(&fake, 100, START, END, "genuine");
+	genuine = open_for(alice, m);
+	assert_string_equal(fake_content(genuine->fd), "genuine");
+	assert_ptr_equal(file_cache_find(cache, &m, alice), genuine);
+	assert_ptr_equal(file_cache_find(cache, &m, mallory), forged);
+	/* Root's mapping makes it everybody's, without another descriptor. */
+	assert_ptr_equal(open_for(nobody, m), genuine);
+	assert_ptr_equal(file_cache_find(cache, &m, (struct tenant){.uid = 1002}),
+			 genuine);
+}
+
+/* Nor does a forged file get the place of one that was closed. */
+static void a_closed_file_leaves_no_place_to_others(void **state)
+{
+	static const bool nothing[16] = {false};
+	struct mapping m = with_build_id(mapping_of("/lib"), 1);
+	struct target_file *forged, *genuine;
+
+	(void)state;
+	file_cache_share(cache);
+	fake_map_file(&fake, 100, START, END, "genuine");
+	genuine = open_for(nobody, m);
+	file_cache_close_unused(cache, nothing);
+	assert_int_equal(genuine->fd, -1);
+	fake_map_file(&fake, 100, START, END, "forged");
+	forged = open_for(mallory, m);
+	assert_ptr_not_equal(forged, genuine);
+	assert_ptr_equal(open_for(mallory, m), forged);
+	assert_null(file_cache_find(cache, &m, alice));
+	fake_map_file(&fake, 100, START, END, "genuine");
+	assert_ptr_equal(open_for(nobody, m), genuine);
+	assert_ptr_equal(file_cache_find(cache, &m, alice), genuine);
+}
+
+/* Many users of one file: those that are not remembered look at it, and find the same. */
+static void a_file_has_one_entry_for_all_users(void **state)
+{
+	struct mapping m = with_build_id(mapping_of("/lib"), 1);
+	struct target_file *file;
+
+	(void)state;
+	file_cache_share(cache);
+	fake_map_file(&fake, 100, START, END, "genuine");
+	file = open_for(alice, m);
+	for (uint32_t uid = 1001; uid < 1040; uid++)
+		assert_ptr_equal(open_for((struct tenant){.uid = uid % 10 + 2000}, m),
+				 file);
+	assert_int_equal(file_cache_in_use(cache), 2);
+	file_cache_forget_unused(cache, (bool[16]){false});
+	file_cache_close_unused(cache, (bool[16]){false});
+	file_cache_forget_unused(cache, (bool[16]){false});
+	assert_int_equal(file_cache_in_use(cache), 1);
+	assert_null(file_cache_find(cache, &m, alice));
+}
+
+/* A gone process's file is not looked for in the root of another user. */
+static void a_users_root_is_no_place_for_files_of_others(void **state)
+{
+	struct file_source source = {.proc_dir = -1, .tenant = alice};
+	struct mapping m = with_build_id(mapping_of("/lib"), 1);
+	const struct target_file *file;
+
+	(void)state;
+	put("/lib", "x");
+	root->tenant = mallory;
+	file_cache_share(cache);
+	file = file_cache_open(cache, &m, &source);
+	assert_int_equal(file->fd, -1);
+	source.tenant = mallory;
+	assert_true(file_cache_open(cache, &m, &source)->fd >= 0);
+	root->tenant = nobody;
+	source.tenant = alice;
+	assert_true(file_cache_open(cache, &m, &source)->fd >= 0);
+}
+
 static void limits_are_counted(void **state)
 {
 	struct target_file *file = NULL;
@@ -504,6 +605,10 @@ int main(void)
 		TEST(other_kinds_have_no_file),
 		TEST(a_user_leaves_entries_to_others),
 		TEST(a_user_leaves_descriptors_to_others),
+		TEST(a_forged_file_is_only_its_users),
+		TEST(a_closed_file_leaves_no_place_to_others),
+		TEST(a_file_has_one_entry_for_all_users),
+		TEST(a_users_root_is_no_place_for_files_of_others),
 		TEST(limits_are_counted),
 		TEST(processes_of_one_root_share_it),
 	};
