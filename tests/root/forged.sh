@@ -1,0 +1,70 @@
+#!/bin/sh
+# A user mounts a library with the path and the build id of another in a mount namespace of his own, and
+# runs it first: the programs of other users keep the names of their own library.
+# Takes 5 s.
+. "${TOP:?}/tests/root/lib.sh"
+
+chmod 755 .
+mkdir lib || exit 1
+cat >work.c <<'END'
+static __attribute__((noinline)) unsigned long NAME(unsigned long n)
+{
+	unsigned long sum = 0;
+
+	for (unsigned long i = 0; i < n; i++)
+		sum += i * i ^ sum >> 3;
+	return sum;
+}
+
+unsigned long work(unsigned long n);
+unsigned long work(unsigned long n)
+{
+	return NAME(n) + 1;
+}
+END
+cat >main.c <<'END'
+unsigned long work(unsigned long n);
+
+int main(void)
+{
+	for (;;)
+		work(1000000);
+}
+END
+# library NAME FILE
+library() {
+	gcc -g -O1 -shared -fPIC -DNAME="$1" -Wl,--build-id=0x00112233445566778899aabbccddeeff00112233 -o "$2" work.c
+}
+library genuine lib/libwork.so && library forged forged.so &&
+	gcc -g -O1 -o innocent main.c lib/libwork.so -Wl,-rpath,"$PWD/lib" && cp innocent forger || exit 1
+
+# as UID COMMAND...: in the background
+as() {
+	as_uid=$1
+	shift
+	setpriv --reuid="$as_uid" --clear-groups "$@" &
+	pids="$pids $!"
+}
+pids=
+# shellcheck disable=SC2086 # a list of numbers
+trap 'kill_own $pids' EXIT
+
+# shellcheck disable=SC2016 # for the inner shell
+if ! setpriv --reuid=12345 --clear-groups unshare -Urm true 2>/dev/null; then
+	skip forged "users may not make user namespaces here"
+	exit 0
+fi
+"$LB" record -a -F 499 -o forged.pb.gz >record.out 2>&1 &
+recorder=$!
+wait_until 60 records $recorder || exit 1
+# shellcheck disable=SC2016 # for the inner shell
+as 12345 unshare -Urm sh -c 'mount --bind forged.so lib/libwork.so && exec ./forger'
+works "${pids##* }" 300
+as 12346 ./innocent
+works "${pids##* }" 500
+kill -INT $recorder
+wait $recorder
+"$LB" annotate --json --comm innocent forged.pb.gz >innocent.json
+"$LB" annotate --json --comm forger forged.pb.gz >forger.json
+check forged-innocent profile_has innocent.json "function('genuine') > 90" "function('forged') == 0"
+check forged-forger profile_has forger.json "function('genuine') == 0" "function('forged') > 90"
