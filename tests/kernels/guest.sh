@@ -121,11 +121,27 @@ windows_end() {
 	done
 }
 
+uptime_to() {
+	cut -d ' ' -f 1 /proc/uptime >>"$1.uptime"
+}
+
 # asleep SECONDS: suspends to RAM, which takes the second CPU offline and brings it back
 asleep() {
 	echo 0 >/sys/class/rtc/rtc0/wakealarm
 	echo "+$1" >/sys/class/rtc/rtc0/wakealarm
 	echo mem >/sys/power/state
+}
+
+# recording NAME OPTION...: records the machine in windows from now on. Sets $recorder.
+recording() {
+	recording_name=$1
+	shift
+	mkfifo "$recording_name.ready"
+	lineburn record -a -F 199 --ready-fd 3 "$@" -o "$recording_name.pb.gz" \
+		>"$recording_name.txt" 2>"$recording_name.err" 3>"$recording_name.ready" &
+	recorder=$!
+	read -r _ <"$recording_name.ready"
+	rm "$recording_name.ready"
 }
 
 # Suspends twice within one recording of windows; uptime, which includes sleep, measures the sleeps.
@@ -135,33 +151,33 @@ suspend() {
 	suspend_busy=$!
 	/test/stacks deep 1000000 &
 	suspend_busy="$suspend_busy $!"
-	lineburn record -a -F 199 --window 4s -o suspend.pb.gz >suspend.txt 2>suspend.err &
-	suspend_recorder=$!
+	recording suspend --window 4s
 	sleep 8
 	for _ in 1 2; do
-		cut -d ' ' -f 1 /proc/uptime >>suspend.uptime
+		uptime_to suspend
 		asleep 6 2>>suspend.err
-		cut -d ' ' -f 1 /proc/uptime >>suspend.uptime
+		uptime_to suspend
 		sleep 6
 	done
 	# shellcheck disable=SC2086 # a list of numbers
-	windows_end suspend $suspend_recorder $suspend_busy
+	windows_end suspend $recorder $suspend_busy
 }
 
 # Sets the clock back, into the time of an earlier window, and then forward by an hour.
 clock() {
 	/test/stacks deep 1000000 &
 	clock_busy=$!
-	cut -d ' ' -f 1 /proc/uptime >clock.uptime
-	lineburn record -a -F 199 --window 2s -o clock.pb.gz >clock.txt 2>clock.err &
-	clock_recorder=$!
+	uptime_to clock
+	recording clock --window 2s
+	uptime_to clock
 	sleep 9
 	date -s "@$(($(date +%s) - 4))" >>clock.txt
 	sleep 5
 	date -s "@$(($(date +%s) + 3600))" >>clock.txt
 	sleep 5
-	cut -d ' ' -f 1 /proc/uptime >>clock.uptime
-	windows_end clock $clock_recorder $clock_busy
+	uptime_to clock
+	windows_end clock $recorder $clock_busy
+	uptime_to clock
 }
 
 # Loads all programs of the sampler, with the verifier's log of those it refuses.

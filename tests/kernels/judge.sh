@@ -123,8 +123,9 @@ if not (max(slept) > 3 and len(slept) == 2 and wall > awake + sum(slept) - 1):
 for _, length, cpu, count in of:
     if cpu > 2.04 * length or abs(count / 199 - cpu) > 0.2 * cpu:
         sys.exit(f"{count} samples, {cpu} s of CPU in {length} s; windows {of}")
-if of[-2][2] < 1.7 * of[-2][1]:
-    sys.exit("a CPU is not sampled after the sleep")
+# An emulated CPU misses some ticks; without one of two CPUs it would be 1.0 at most.
+if of[-2][2] < 1.3 * of[-2][1]:
+    sys.exit(f"a CPU is not sampled after the sleep: {of[-2][2]} s of CPU in {of[-2][1]} s")
 END
 }
 suspend() {
@@ -140,13 +141,14 @@ stepped() {
 	judged clock <<'END'
 import sys
 from windows import uptimes, windows
-begin, end = uptimes("clock")
+before, begin, end, after = uptimes("clock")
 found = windows("clock")
 lengths = [d["duration_ns"] / 1e9 for d in found]
 starts = sorted(d["time_ns"] / 1e9 for d in found)
 print(f"{len(found)} windows of {min(lengths):.1f} to {max(lengths):.1f} s in {end - begin:.1f} s")
-if not end - begin - 6 < sum(lengths) <= end - begin or max(lengths) > 2.6:
-    sys.exit(f"{lengths} s in {end - begin} s")
+# By the clock, which is set back by 4 s, one would have 6 s. A slow guest ends some late.
+if not end - begin < sum(lengths) + 0.1 or sum(lengths) > after - before or max(lengths) > 5:
+    sys.exit(f"{lengths} s in {end - begin} s, {after - before} s with begin and end")
 if starts[-1] - starts[0] < 3500:
     sys.exit("the clock was not set")
 END
