@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/capability.h"
 #include "base/cleanup.h"
 
 /* Capabilities that a file-system uid other than 0 loses: capabilities(7). */
@@ -109,15 +110,6 @@ uid_t creds_own_id(void)
 	return FIRST_OWN_ID + chance % NR_OWN_IDS;
 }
 
-int creds_drop_capabilities(void)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	const struct __user_cap_data_struct none[2] = {{0}};
-
-	/* Ambient capabilities cannot remain without permitted ones. */
-	return syscall(SYS_capset, &header, none) ? -errno : 0;
-}
-
 static int change_ids(uid_t uid, gid_t gid)
 {
 	if (setgroups(0, NULL) || setresgid(gid, gid, gid) || setresuid(uid, uid, uid))
@@ -136,5 +128,5 @@ int creds_give_up(uid_t uid, gid_t gid)
 		return rc;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
-	return creds_drop_capabilities();
+	return capabilities_keep(0, false);
 }

@@ -38,9 +38,6 @@ void creds_restore(const struct creds *creds);
  */
 int creds_give_up(uid_t uid, gid_t gid);
 
-/** Drops all capabilities of this thread for good. Return: 0 or -errno. */
-int creds_drop_capabilities(void);
-
 /** Returns a random id that belongs to no user, and most likely to no process. */
 uid_t creds_own_id(void);
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/capability.h"
 #include "base/creds.h"
 #include "base/io.h"
 #include "launch/launch.h"
@@ -68,7 +69,7 @@ int profile_input_open(const char *path, struct profile_input *ret, struct error
 	bool is_stdin = !strcmp(path, "-");
 
 	if (geteuid())
-		(void)creds_drop_capabilities();
+		(void)capabilities_keep(0, false);
 	*ret = (struct profile_input){.name = is_stdin ? "stdin" : path,
 				      .fd = STDIN_FILENO};
 	if (!is_stdin)

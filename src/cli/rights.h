@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "record/recorder.h"
 #include "worker/broker.h"
+#include "base/capability.h"
 #include "worker/lockdown.h"
 
 /*

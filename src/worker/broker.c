@@ -14,10 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/capability.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/log.h"
-#include "worker/lockdown.h"
 #include "worker/message.h"
 
 /*

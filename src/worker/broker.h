@@ -69,7 +69,7 @@ typedef int broker_fn(void *ctx, const struct broker_message *request,
 struct broker_config {
 	const char *name; /* of the process, at most 15 bytes */
 	broker_fn *const *ops; /* NR_BROKER_OPS; NULL: not served */
-	uint64_t capabilities; /* that it keeps, of those present (lockdown.h) */
+	uint64_t capabilities; /* that it keeps, of those present (base/capability.h) */
 	bool passes_on; /* programs that it executes get these, and nothing else */
 	void (*begin)(void *ctx); /* called in the new process; may be NULL */
 	void *ctx;

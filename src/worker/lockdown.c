@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/capability.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/capability.h"
 #include "base/cleanup.h"
 #include "worker/syscall_filter.h"
 
@@ -30,57 +30,18 @@ static int become(uid_t uid, gid_t gid)
 	return 0;
 }
 
-static int get_permitted(uint64_t *ret)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct caps[2];
-
-	if (syscall(SYS_capget, &header, caps))
-		return -errno;
-	*ret = caps[0].permitted | (uint64_t)caps[1].permitted << 32;
-	return 0;
-}
-
-static int set_capabilities(uint64_t effective, uint64_t permitted, uint64_t inheritable)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct caps[2] = {0};
-
-	for (int i = 0; i < 2; i++) {
-		caps[i].effective = (uint32_t)(effective >> 32 * i);
-		caps[i].permitted = (uint32_t)(permitted >> 32 * i);
-		caps[i].inheritable = (uint32_t)(inheritable >> 32 * i);
-	}
-	return syscall(SYS_capset, &header, caps) ? -errno : 0;
-}
-
-int capabilities_keep(uint64_t keep, bool pass_on)
-{
-	uint64_t have;
-	int rc = get_permitted(&have);
-
-	keep &= have;
-	if (!rc)
-		rc = set_capabilities(keep, keep, pass_on ? keep : 0);
-	for (unsigned int i = 0; !rc && pass_on && i < 64; i++)
-		if (keep & CAPABILITY(i) &&
-		    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, i, 0, 0))
-			rc = -errno;
-	return rc;
-}
-
 /* Tries what the collector will do without CAP_SYS_ADMIN, to see whether it needs it. */
 static int drop_capabilities(const struct lockdown *l)
 {
 	uint64_t needed = CAPABILITY(CAP_BPF) | CAPABILITY(CAP_PERFMON);
 	const uint64_t admin = CAPABILITY(CAP_SYS_ADMIN);
 	uint64_t have;
-	int rc = get_permitted(&have);
+	int rc = capabilities_permitted(&have);
 
 	if (!rc)
 		rc = become(l->uid, l->gid);
 	if (!rc)
-		rc = set_capabilities(have & needed, have & (needed | admin), 0);
+		rc = capabilities_set(have & needed, have & (needed | admin), 0);
 	if (!rc &&
 	    ((have & needed) != needed || (l->needs_admin && l->needs_admin(l->ctx))))
 		needed |= admin;

@@ -3,32 +3,11 @@
 #ifndef LB_WORKER_LOCKDOWN_H
 #define LB_WORKER_LOCKDOWN_H
 
-#include <linux/capability.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
-
-#ifndef CAP_BPF /* Linux 5.8 */
-#define CAP_PERFMON 38
-#define CAP_BPF     39
-#endif
-
-#ifndef CAP_CHECKPOINT_RESTORE /* Linux 5.9 */
-#define CAP_CHECKPOINT_RESTORE 40
-#endif
-
-/* A set of capabilities (linux/capability.h): bit n is capability n. */
-#define CAPABILITY(number) (UINT64_C(1) << (number))
-
-/**
- * Drops all capabilities of this thread but those in @keep, of which some may be absent.
- *
- * @pass_on  programs that it executes get them, too, also if it is not root
- * Return: 0 or a negative errno.
- */
-int capabilities_keep(uint64_t keep, bool pass_on);
 
 struct lockdown {
 	uid_t uid; /* the process becomes this user; its own: it stays */

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/capability.h>
 #include <linux/securebits.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -25,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/capability.h"
 #include "base/creds.h"
 #include "worker/syscall_filter.h"
 #include "worker/worker.h"
@@ -317,26 +317,6 @@ static const uint64_t kept_by[NR_WORKER_KINDS] = {
 	[WORKER_OPENER] = OPENER_CAPABILITIES,
 };
 
-/* Returns the capabilities that @kind keeps, of those present. */
-static int capabilities_to_keep(enum worker_kind kind,
-				struct __user_cap_data_struct ret[static 2])
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct have[2];
-
-	memset(ret, 0, 2 * sizeof(*ret));
-	if (!kept_by[kind])
-		return 0;
-	if (syscall(SYS_capget, &header, have))
-		return -errno;
-	for (int i = 0; i < 2; i++) {
-		ret[i].permitted = have[i].permitted &
-				   (uint32_t)(kept_by[kind] >> 32 * i);
-		ret[i].effective = ret[i].permitted;
-	}
-	return 0;
-}
-
 /* @set  setresuid(2) or setresgid(2) */
 static int set_own_id(int (*set)(unsigned int, unsigned int, unsigned int),
 		      unsigned int own)
@@ -361,23 +341,18 @@ static int become_own_user(void)
 	return rc ? rc : set_own_id(setresuid, own);
 }
 
-static bool keeps_any(const struct __user_cap_data_struct kept[static 2])
-{
-	return kept[0].permitted || kept[1].permitted;
-}
-
 static int drop_identity(enum worker_kind kind)
 {
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct kept[2];
-	int rc = capabilities_to_keep(kind, kept);
+	uint64_t keep = kept_by[kind], have = 0;
+	int rc = keep ? capabilities_permitted(&have) : 0;
 
 	if (rc)
 		return rc;
+	keep &= have;
 	/*
 	 * Without it the change of the uid would clear the permitted capabilities, too.
 	 */
-	if (keeps_any(kept) && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
+	if (keep && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
 		return -errno;
 	/*
 	 * An opener changes its file-system uid to and fro: without this bit the kernel
@@ -390,9 +365,9 @@ static int drop_identity(enum worker_kind kind)
 		rc = become_own_user();
 	if (rc)
 		return rc;
-	if (keeps_any(kept) && prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0))
+	if (keep && prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0))
 		return -errno;
-	return syscall(SYS_capset, &header, kept) ? -errno : 0;
+	return capabilities_keep(keep, false);
 }
 
 int sandbox_enter(const struct sandbox_config *config)

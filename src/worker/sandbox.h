@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "worker/lockdown.h"
+#include "base/capability.h"
 #include "worker/worker.h"
 
 /* The memory of every user's processes. */

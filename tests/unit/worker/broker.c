@@ -34,6 +34,7 @@
 #include "base/cleanup.h"
 #include "worker/broker.h"
 #include "worker/child.h"
+#include "base/capability.h"
 #include "worker/lockdown.h"
 #include "worker/sandbox.h"
 #include "worker/worker.h"
