@@ -97,7 +97,43 @@ void notices_gather(struct notices *n)
 		ring_buffer__consume(n->rings);
 }
 
-void notices_deliver(struct notices *n, notice_fn *fn, void *ctx)
+/* Return: the offset behind the last one. */
+static size_t announce(const struct notice_batch *b, size_t from,
+		       const struct notice_receiver *to)
+{
+	bool has_room = true;
+	size_t at = from;
+
+	while (at < b->nr && has_room) {
+		const struct notice *notice = (const void *)(b->bytes + at);
+
+		has_room =
+			to->announce(to->ctx, (enum notice_kind)notice->kind, notice + 1);
+		at += room_of(notice->size);
+	}
+	to->announced(to->ctx, true);
+	return at;
+}
+
+static void deliver_batch(const struct notice_batch *b, const struct notice_receiver *to)
+{
+	size_t at = 0;
+
+	while (at < b->nr) {
+		size_t end = announce(b, at, to);
+
+		while (at < end) {
+			const struct notice *notice = (const void *)(b->bytes + at);
+
+			to->take(to->ctx, (enum notice_kind)notice->kind, notice + 1,
+				 notice->size);
+			at += room_of(notice->size);
+		}
+		to->announced(to->ctx, false);
+	}
+}
+
+void notices_deliver(struct notices *n, const struct notice_receiver *to)
 {
 	assert(!n->is_delivering);
 	n->is_delivering = true;
@@ -106,12 +142,7 @@ void notices_deliver(struct notices *n, notice_fn *fn, void *ctx)
 		struct notice_batch *b = &n->batches[n->filling];
 
 		n->filling ^= 1;
-		for (size_t at = 0; at < b->nr;) {
-			const struct notice *notice = (const void *)(b->bytes + at);
-
-			fn(ctx, (enum notice_kind)notice->kind, notice + 1, notice->size);
-			at += room_of(notice->size);
-		}
+		deliver_batch(b, to);
 		b->nr = 0;
 	}
 	n->is_delivering = false;

@@ -19,8 +19,19 @@ enum notice_kind {
 	NOTICE_CODE, /* struct lb_interp_code, of which the table may be shorter */
 };
 
-/** @data  a record, checked only for its least size; valid until return */
-typedef void notice_fn(void *ctx, enum notice_kind kind, const void *data, size_t size);
+/* Who gets the records. A record is checked only for its least size. */
+struct notice_receiver {
+	void *ctx;
+	/** @data  valid until return */
+	void (*take)(void *ctx, enum notice_kind kind, const void *data, size_t size);
+	/**
+	 * Announces a record that is delivered soon. Return: false: deliver those that
+	 * were announced before more are.
+	 */
+	bool (*announce)(void *ctx, enum notice_kind kind, const void *data);
+	/** The announced ones are delivered next (@is_next), or have been delivered. */
+	void (*announced)(void *ctx, bool is_next);
+};
 
 struct notices {
 	struct ring_buffer *rings;
@@ -50,7 +61,7 @@ void notices_gather(struct notices *n);
  * Empties the rings and delivers what they had, and what is gathered meanwhile by
  * notices_gather(). Not from within a handler.
  */
-void notices_deliver(struct notices *n, notice_fn *fn, void *ctx);
+void notices_deliver(struct notices *n, const struct notice_receiver *to);
 
 /** Returns whether a slot was half full, and forgets it. */
 bool notices_take_drain(struct notices *n);

@@ -494,9 +494,29 @@ static void deliver(void *ctx, enum notice_kind kind, const void *data, size_t s
 	}
 }
 
+static bool announce(void *ctx, enum notice_kind kind, const void *data)
+{
+	const struct sampler_handlers *h = ctx;
+
+	return kind != NOTICE_FIRST_SAMPLE || !h->coming || h->coming(h->ctx, data);
+}
+
+static void announced(void *ctx, bool is_next)
+{
+	const struct sampler_handlers *h = ctx;
+
+	if (h->coming)
+		h->come(h->ctx, is_next);
+}
+
 static void deliver_notices(struct sampler *s, const struct sampler_handlers *handlers)
 {
-	notices_deliver(&s->notices, deliver, (void *)handlers);
+	const struct notice_receiver to = {.ctx = (void *)handlers,
+					   .take = deliver,
+					   .announce = announce,
+					   .announced = announced};
+
+	notices_deliver(&s->notices, &to);
 }
 
 bool sampler_notices(struct sampler *s, const struct sampler_handlers *handlers)

@@ -142,9 +142,9 @@ worker_fn cfi_jit_serve;
 worker_fn python_state_serve;
 
 /*
- * OPENER_LOOK. Request: u32 nr, nr * a look (opener/look.h). fds[0]: their base. Reply: nr
- * * the result of a look; the descriptors of those that have one, in order. Callers use
- * opener/opener.h.
+ * OPENER_LOOK. Request: for each descriptor, which is a base: u32 nr, nr * a look
+ * (opener/look.h). Reply: the results of all looks; the descriptors of those that have one,
+ * in order. Callers use opener/opener.h.
  */
 worker_fn opener_serve;
 

@@ -148,29 +148,39 @@ static bool is_whole(const struct look *look, bool has_fd)
 	       (look->text != NULL) == (with_text && !look->rc);
 }
 
-/* Reads the results of all looks. Return: 0, or -EBADMSG with no results. */
-static int take_results(struct wire_reader *reply, struct look *looks, size_t nr)
+static bool take_result(struct wire_reader *reply, struct look *look, int *fds,
+			size_t nr_fds, size_t *used)
 {
-	int fds[OPENER_MAX_LOOKS];
+	bool has_fd = false;
+
+	if (!look_get_result(reply, look, &has_fd) || !is_whole(look, has_fd) ||
+	    (has_fd && *used == nr_fds))
+		return false;
+	if (has_fd)
+		look->fd = fds[(*used)++];
+	return true;
+}
+
+/* Reads the results of all looks. Return: 0, or -EBADMSG with no results. */
+static int take_results(struct wire_reader *reply, struct look_group *groups, size_t nr)
+{
+	int fds[WORKER_MAX_FDS];
 	size_t nr_fds = worker_take_fds(opener.worker, fds, ARRAY_SIZE(fds)), used = 0;
-	int rc = 0;
+	bool is_good = true;
 
-	no_results(looks, nr, 0);
-	for (size_t i = 0; i < nr && !rc; i++) {
-		bool has_fd = false;
-
-		if (!look_get_result(reply, &looks[i], &has_fd) ||
-		    !is_whole(&looks[i], has_fd) || (has_fd && used == nr_fds))
-			rc = -EBADMSG;
-		else if (has_fd)
-			looks[i].fd = fds[used++];
-	}
-	if (!rc && used == nr_fds && reply->pos == reply->len)
+	for (size_t i = 0; i < nr; i++)
+		no_results(groups[i].looks, groups[i].nr, 0);
+	for (size_t i = 0; i < nr; i++)
+		for (size_t k = 0; k < groups[i].nr && is_good; k++)
+			is_good = take_result(reply, &groups[i].looks[k], fds, nr_fds,
+					      &used);
+	if (is_good && used == nr_fds && reply->pos == reply->len)
 		return 0;
 	for (; used < nr_fds; used++)
 		close(fds[used]);
 	for (size_t i = 0; i < nr; i++)
-		look_deinit(&looks[i]);
+		for (size_t k = 0; k < groups[i].nr; k++)
+			look_deinit(&groups[i].looks[k]);
 	return -EBADMSG;
 }
 
@@ -201,27 +211,32 @@ static bool is_paused(uint32_t uid)
 	return nr_late(&uid) >= (uid ? CHILD_MAX_UNDEAD_USER : CHILD_MAX_UNDEAD_ROOT);
 }
 
-static int ask(int base_fd, uint32_t uid, struct look *looks, size_t nr)
+/* @uid  is charged if the opener gets stuck */
+static int ask(uint32_t uid, struct look_group *groups, size_t nr)
 {
 	struct wire_writer request = {.max = WORKER_MAX_REQUEST_BYTES};
 	enum worker_answer answer = WORKER_FAILED;
+	int bases[OPENER_MAX_GROUPS];
 	struct wire_reader reply;
 	int rc = -ENOMEM;
 
 	opener.stats.nr_requests++;
 	worker_serves(opener.worker, uid);
-	wire_put_u32(&request, (uint32_t)nr);
-	for (size_t i = 0; i < nr; i++)
-		look_put(&request, &looks[i]);
+	for (size_t i = 0; i < nr; i++) {
+		bases[i] = groups[i].base_fd;
+		wire_put_u32(&request, (uint32_t)groups[i].nr);
+		for (size_t k = 0; k < groups[i].nr; k++)
+			look_put(&request, &groups[i].looks[k]);
+	}
 	if (!request.failed)
 		answer = worker_call(opener.worker, OPENER_LOOK, request.data,
-				     request.len, &base_fd, 1, NULL, NULL,
+				     request.len, bases, nr, NULL, NULL,
 				     nr_late(NULL) < 2 ? OPENER_MS : OPENER_LATE_MS,
 				     &reply, &rc);
 	wire_writer_deinit(&request);
 	switch (answer) {
 	case WORKER_OK:
-		return take_results(&reply, looks, nr);
+		return take_results(&reply, groups, nr);
 	case WORKER_FAILED:
 		return rc;
 	case WORKER_DEADLINE:
@@ -231,6 +246,13 @@ static int ask(int base_fd, uint32_t uid, struct look *looks, size_t nr)
 	default:
 		return -EIO;
 	}
+}
+
+static int ask_alone(int base_fd, uint32_t uid, struct look *looks, size_t nr)
+{
+	struct look_group group = {.base_fd = base_fd, .looks = looks, .nr = nr};
+
+	return ask(uid, &group, 1);
 }
 
 /*
@@ -245,7 +267,7 @@ static uint32_t user_of(int proc_dir)
 	uint32_t uid = CHILD_NO_USER;
 	const char *line;
 
-	if (ask(proc_dir, 0, &look, 1) || look.rc)
+	if (ask_alone(proc_dir, 0, &look, 1) || look.rc)
 		return uid;
 	/* "Uid:\t<real>\t<effective>..."; a newline in the process's name is escaped. */
 	line = strstr(look.text, "\nUid:");
@@ -266,11 +288,16 @@ static void on_late(int base_fd, uint32_t uid, const struct look *look)
 		  look->name ? look->name : "a file", uid);
 }
 
+static bool looks_here(void)
+{
+	return !opener.worker || !pthread_equal(opener.thread, pthread_self());
+}
+
 int opener_look(int base_fd, uid_t uid, struct look *looks, size_t nr)
 {
 	int rc;
 
-	if (!opener.worker || !pthread_equal(opener.thread, pthread_self())) {
+	if (looks_here()) {
 		for (size_t i = 0; i < nr; i++)
 			look_here(base_fd, &looks[i]);
 		return 0;
@@ -278,8 +305,9 @@ int opener_look(int base_fd, uid_t uid, struct look *looks, size_t nr)
 	if (uid == CHILD_NO_USER && looks->where == LOOK_BELOW &&
 	    (nr_late(NULL) || child_nr_undead()))
 		uid = user_of(base_fd);
-	rc = is_banned(base_fd, looks) || is_paused(uid) ? -EBUSY
-							 : ask(base_fd, uid, looks, nr);
+	rc = is_banned(base_fd, looks) || is_paused(uid)
+		     ? -EBUSY
+		     : ask_alone(base_fd, uid, looks, nr);
 	if (rc == -EBUSY)
 		opener.stats.nr_refused++;
 	if (rc == -ETIMEDOUT)
@@ -293,4 +321,33 @@ int opener_look_at(int base_fd, uid_t uid, struct look *look)
 {
 	opener_look(base_fd, uid, look, 1);
 	return look->rc;
+}
+
+/* A process whose user is not known yet may be one of a user who is paused. */
+static bool may_get_stuck(const struct look_group *group)
+{
+	return is_banned(group->base_fd, group->looks) ||
+	       (group->uid == CHILD_NO_USER ? nr_late(NULL) : is_paused(group->uid));
+}
+
+void opener_look_groups(struct look_group *groups, size_t nr)
+{
+	struct look_group asked[OPENER_MAX_GROUPS];
+	size_t nr_asked = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		struct look_group *group = &groups[i];
+
+		if (looks_here())
+			for (size_t k = 0; k < group->nr; k++)
+				look_here(group->base_fd, &group->looks[k]);
+		else if (may_get_stuck(group))
+			no_results(group->looks, group->nr, -EAGAIN);
+		else
+			asked[nr_asked++] = *group;
+	}
+	if (!nr_asked || !ask(CHILD_NO_USER, asked, nr_asked))
+		return;
+	for (size_t i = 0; i < nr_asked; i++)
+		no_results(asked[i].looks, asked[i].nr, -EAGAIN);
 }

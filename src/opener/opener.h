@@ -49,6 +49,25 @@ int opener_look(int base_fd, uid_t uid, struct look *looks, size_t nr);
 /** opener_look() for one look. Return: its rc. */
 int opener_look_at(int base_fd, uid_t uid, struct look *look);
 
+/* Most processes in one request, and descriptors in its answer. */
+#define OPENER_MAX_GROUPS 16
+
+/* Looks at one of several processes. */
+struct look_group {
+	int base_fd; /* its directory in /proc */
+	uid_t uid; /* as in opener_look() */
+	struct look *looks; /* at most one that has a descriptor */
+	size_t nr;
+};
+
+/**
+ * Makes the looks of up to OPENER_MAX_GROUPS groups in one request, which saves most of the
+ * time where CPUs are busy: each answer waits for a CPU twice. The rc -EAGAIN of all looks of
+ * a group means: look at it alone. That is so if any may get stuck, or one did: then it is
+ * not known which.
+ */
+void opener_look_groups(struct look_group *groups, size_t nr);
+
 struct opener_stats {
 	uint64_t nr_requests;
 	uint64_t nr_late; /* that did not end in time */

@@ -6,20 +6,18 @@
 #include "decode/requests.h"
 #include "opener/look.h"
 
-int opener_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
-		 size_t nr_fds, struct wire_writer *reply)
+static int serve_base(struct worker_call *call, struct wire_reader *request, int base_fd,
+		      struct wire_writer *reply)
 {
 	uint32_t nr = wire_get_u32(request);
 	char name[PATH_MAX];
 
-	if (nr_fds != 1)
-		return -EINVAL;
 	for (uint32_t i = 0; i < nr; i++) {
 		struct look look;
 
 		if (!look_get(request, &look, name, sizeof(name)))
 			return -EINVAL;
-		look_here(fds[0], &look);
+		look_here(base_fd, &look);
 		if (look.fd >= 0 && worker_reply_fd(call, look.fd)) {
 			look_deinit(&look);
 			look.rc = -EMFILE;
@@ -29,4 +27,14 @@ int opener_serve(struct worker_call *call, struct wire_reader *request, const in
 		look_deinit(&look);
 	}
 	return 0;
+}
+
+int opener_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
+		 size_t nr_fds, struct wire_writer *reply)
+{
+	int rc = nr_fds ? 0 : -EINVAL;
+
+	for (size_t i = 0; i < nr_fds && !rc; i++)
+		rc = serve_base(call, request, fds[i], reply);
+	return rc;
 }

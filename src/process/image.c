@@ -459,10 +459,13 @@ static int open_alive(struct process_table *t, int leader, uint32_t tgid,
 /* Opens the directory of @tgid and reads its stat. */
 static int open_process(struct process_table *t, uint32_t tgid, struct proc_stat *stat)
 {
-	_cleanup_close_ int dir = proc_dir_open(t->proc_fd, tgid);
+	_cleanup_close_ int dir = ahead_stat(&t->ahead, tgid, stat);
 
-	if (dir < 0 || proc_dir_stat(dir, stat))
-		return -ESRCH;
+	if (dir < 0) {
+		dir = proc_dir_open(t->proc_fd, tgid);
+		if (dir < 0 || proc_dir_stat(dir, stat))
+			return -ESRCH;
+	}
 	return is_zombie(stat) ? open_alive(t, dir, tgid, stat) : take_fd(&dir);
 }
 
@@ -470,14 +473,17 @@ static int open_process(struct process_table *t, uint32_t tgid, struct proc_stat
 static int view_process(struct process_table *t, uint32_t tgid, enum proc_view_part last,
 			struct proc_view *view)
 {
-	_cleanup_close_ int dir = proc_dir_open(t->proc_fd, tgid);
+	_cleanup_close_ int dir = ahead_take(&t->ahead, tgid, view);
 	struct proc_stat stat;
 	int thread;
 
-	*view = PROC_VIEW_NONE;
-	if (dir < 0)
-		return -ESRCH;
-	proc_view_read(dir, last, view);
+	if (dir < 0) {
+		*view = PROC_VIEW_NONE;
+		dir = proc_dir_open(t->proc_fd, tgid);
+		if (dir < 0)
+			return -ESRCH;
+		proc_view_read(dir, last, view);
+	}
 	if (view->stat_rc)
 		return -ESRCH;
 	if (!is_zombie(&view->stat))

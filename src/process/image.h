@@ -4,6 +4,7 @@
 #define LB_PROCESS_IMAGE_H
 
 #include "base/hashmap.h"
+#include "process/ahead.h"
 #include "process/cgroup_mount.h"
 #include "process/file.h"
 #include "process/file_cache.h"
@@ -89,6 +90,7 @@ struct process_table {
 	/* What was just read of this image, for its owner; NULL: nothing. */
 	const struct image *viewed;
 	struct proc_view view;
+	struct ahead ahead;
 };
 
 static inline struct image *image_of(struct process_table *t, uint32_t id)

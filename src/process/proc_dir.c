@@ -336,50 +336,88 @@ static int read_identity(struct look *looks, struct proc_identity *ret)
 	return status->rc ? status->rc : proc_status_parse(status->text, &ret->status);
 }
 
-void proc_view_read(int proc_dir, enum proc_view_part last, struct proc_view *ret)
+/* The looks of a view, in order. */
+enum {
+	VIEW_STAT,
+	VIEW_ROOT,
+	VIEW_STATUS,
+	VIEW_UID_MAP,
+	VIEW_USER_NS,
+	VIEW_CGROUP,
+	VIEW_EXE,
+	VIEW_ROOT_PATH,
+	NR_VIEW_LOOKS
+};
+
+static const size_t nr_looks[] = {[PROC_VIEW_ROOT] = VIEW_STATUS,
+				  [PROC_VIEW_IDENTITY] = VIEW_CGROUP,
+				  [PROC_VIEW_CGROUP] = VIEW_EXE,
+				  [PROC_VIEW_OWNER] = NR_VIEW_LOOKS};
+
+static void begin_view(struct look *looks, enum proc_view_part last,
+		       struct proc_view *ret)
 {
-	enum {
-		STAT,
-		ROOT,
-		STATUS,
-		UID_MAP,
-		USER_NS,
-		CGROUP,
-		EXE,
-		ROOT_PATH,
-		NR
-	};
-	static const size_t nr_of[] = {[PROC_VIEW_ROOT] = STATUS,
-				       [PROC_VIEW_IDENTITY] = CGROUP,
-				       [PROC_VIEW_CGROUP] = EXE,
-				       [PROC_VIEW_OWNER] = NR};
-	struct look looks[NR] = {
-		[STAT] = text_of("stat", STAT_BYTES),
-		[ROOT] = {.what = LOOK_HANDLE, .name = "root", .fd = -1},
-		[STATUS] = text_of("status", STATUS_BYTES),
-		[UID_MAP] = text_of("uid_map", UID_MAP_BYTES),
-		[USER_NS] = {.what = LOOK_FACTS, .name = "ns/user", .fd = -1},
-		[CGROUP] = text_of("cgroup", CGROUP_BYTES),
-		[EXE] = {.what = LOOK_LINK, .name = "exe", .fd = -1},
-		[ROOT_PATH] = {.what = LOOK_LINK, .name = "root", .fd = -1},
+	const struct look all[NR_VIEW_LOOKS] = {
+		[VIEW_STAT] = text_of("stat", STAT_BYTES),
+		[VIEW_ROOT] = {.what = LOOK_HANDLE, .name = "root", .fd = -1},
+		[VIEW_STATUS] = text_of("status", STATUS_BYTES),
+		[VIEW_UID_MAP] = text_of("uid_map", UID_MAP_BYTES),
+		[VIEW_USER_NS] = {.what = LOOK_FACTS, .name = "ns/user", .fd = -1},
+		[VIEW_CGROUP] = text_of("cgroup", CGROUP_BYTES),
+		[VIEW_EXE] = {.what = LOOK_LINK, .name = "exe", .fd = -1},
+		[VIEW_ROOT_PATH] = {.what = LOOK_LINK, .name = "root", .fd = -1},
 	};
 
-	*ret = (struct proc_view){.from_ns = clock_now_ns(), .identity_rc = -ENODATA};
-	for (size_t i = nr_of[last]; i < NR; i++)
+	memcpy(looks, all, sizeof(all));
+	for (size_t i = nr_looks[last]; i < NR_VIEW_LOOKS; i++)
 		looks[i].rc = -ENODATA;
-	opener_look(proc_dir, PROC_ANY_USER, looks, nr_of[last]);
+	*ret = (struct proc_view){.from_ns = clock_now_ns(), .identity_rc = -ENODATA};
+}
+
+/* Takes the results of the looks. */
+static void end_view(struct look *looks, enum proc_view_part last, struct proc_view *ret)
+{
 	ret->until_ns = clock_now_ns();
-	ret->stat_rc = looks[STAT].rc ? looks[STAT].rc
-				      : proc_stat_parse(looks[STAT].text, &ret->stat);
+	ret->stat_rc = looks[VIEW_STAT].rc
+			       ? looks[VIEW_STAT].rc
+			       : proc_stat_parse(looks[VIEW_STAT].text, &ret->stat);
 	if (last >= PROC_VIEW_IDENTITY)
-		ret->identity_rc = read_identity(&looks[STATUS], &ret->identity);
-	for (size_t i = STATUS; i < CGROUP; i++)
+		ret->identity_rc = read_identity(&looks[VIEW_STATUS], &ret->identity);
+	for (size_t i = VIEW_STATUS; i < VIEW_CGROUP; i++)
 		look_deinit(&looks[i]);
-	look_deinit(&looks[STAT]);
-	ret->root = looks[ROOT];
-	ret->cgroup = looks[CGROUP];
-	ret->exe = looks[EXE];
-	ret->root_path = looks[ROOT_PATH];
+	look_deinit(&looks[VIEW_STAT]);
+	ret->root = looks[VIEW_ROOT];
+	ret->cgroup = looks[VIEW_CGROUP];
+	ret->exe = looks[VIEW_EXE];
+	ret->root_path = looks[VIEW_ROOT_PATH];
+}
+
+void proc_view_read(int proc_dir, enum proc_view_part last, struct proc_view *ret)
+{
+	struct look looks[NR_VIEW_LOOKS];
+
+	begin_view(looks, last, ret);
+	opener_look(proc_dir, PROC_ANY_USER, looks, nr_looks[last]);
+	end_view(looks, last, ret);
+}
+
+void proc_views_read(struct proc_view_request *requests, size_t nr)
+{
+	struct look looks[OPENER_MAX_GROUPS][NR_VIEW_LOOKS];
+	struct look_group groups[OPENER_MAX_GROUPS];
+
+	for (size_t i = 0; i < nr; i++) {
+		begin_view(looks[i], PROC_VIEW_OWNER, &requests[i].view);
+		groups[i] = (struct look_group){.base_fd = requests[i].proc_dir,
+						.uid = requests[i].uid,
+						.looks = looks[i],
+						.nr = NR_VIEW_LOOKS};
+	}
+	opener_look_groups(groups, nr);
+	for (size_t i = 0; i < nr; i++) {
+		requests[i].is_read = looks[i][VIEW_STAT].rc != -EAGAIN;
+		end_view(looks[i], PROC_VIEW_OWNER, &requests[i].view);
+	}
 }
 
 void proc_view_deinit(struct proc_view *view)

@@ -150,6 +150,16 @@ enum proc_view_part {
 void proc_view_read(int proc_dir, enum proc_view_part last, struct proc_view *ret);
 void proc_view_deinit(struct proc_view *view);
 
+struct proc_view_request {
+	int proc_dir; /* borrowed */
+	uid_t uid; /* its user; (uid_t)-1: not known */
+	struct proc_view view; /* the result; the caller frees it */
+	bool is_read; /* false: it has to be read alone */
+};
+
+/** Reads whole views in one request. @nr  at most OPENER_MAX_GROUPS */
+void proc_views_read(struct proc_view_request *requests, size_t nr);
+
 /** Reads its cgroups as text (cgroups(7)). @ret  the caller frees it */
 void proc_dir_look_at_cgroup(int proc_dir, struct look *ret);
 /** cgroup_path_of() what was read so. Return: NULL: nothing is known. */

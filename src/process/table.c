@@ -521,6 +521,7 @@ void process_table_free(struct process_table *t)
 {
 	if (!t)
 		return;
+	ahead_forget(&t->ahead);
 	for (size_t i = 0; i < t->nr_ids; i++)
 		image_free(t, t->images[i]);
 	jit_store_free(t->jit_store);
@@ -751,6 +752,31 @@ struct process *process_table_find(struct process_table *t, const struct lb_imag
 	if (image_is_stale(t, img) && !img->done)
 		open_files(t, img, clock_now_ns());
 	return &img->proc;
+}
+
+bool process_table_coming(struct process_table *t, const struct lb_first_sample *first)
+{
+	struct lb_image id = {first->start_boottime_ns, first->tgid, first->exec_id};
+	const struct image *img = image_identified(t, &id);
+
+	if (!img)
+		img = image_newest(t, first->tgid);
+	else if (img->was_read)
+		return true;
+	if (img && img->proc.is_kernel_thread)
+		return true;
+	return ahead_want(&t->ahead, t->proc_fd, first->tgid,
+			  first->ids.uid == LB_NO_ID ? (uid_t)-1 : first->ids.uid);
+}
+
+void process_table_view_coming(struct process_table *t)
+{
+	ahead_read(&t->ahead);
+}
+
+void process_table_forget_coming(struct process_table *t)
+{
+	ahead_forget(&t->ahead);
 }
 
 struct process *process_table_first_told(struct process_table *t,

@@ -383,6 +383,21 @@ static void read_missing_events(struct intake *in, const struct lb_image *id)
 		task_ring_read(in->tasks, on_task_event, in);
 }
 
+static bool on_coming(void *ctx, const struct lb_first_sample *first)
+{
+	return process_table_coming(((struct intake *)ctx)->processes, first);
+}
+
+static void on_come(void *ctx, bool is_next)
+{
+	struct intake *in = ctx;
+
+	if (is_next)
+		process_table_view_coming(in->processes);
+	else
+		process_table_forget_coming(in->processes);
+}
+
 static void on_first_sample(void *ctx, const struct lb_first_sample *first)
 {
 	struct intake *in = ctx;
@@ -507,6 +522,8 @@ static const struct sampler_handlers *handlers(struct intake *in,
 	*h = (struct sampler_handlers){.ctx = in,
 				       .flipped = on_flip,
 				       .grace = on_grace,
+				       .coming = on_coming,
+				       .come = on_come,
 				       .first_sample = on_first_sample,
 				       .unwind_request = on_unwind_request,
 				       .interp_code = on_interp_code,

@@ -25,7 +25,7 @@
 #define MAX_CALLS   4
 #define PIECE_BYTES 3 /* before its bytes */
 #define MAX_OPEN    64 /* descriptors that a worker may hold when it leaves */
-#define SEND_FDS    10 /* more than WORKER_MAX_FDS */
+#define SEND_FDS    18 /* more than WORKER_MAX_FDS */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

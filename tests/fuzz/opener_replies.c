@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What an opener answers, as the collector reads it. First byte: how many looks are made,
- * and how many descriptors each answer has. Rest: the answers, each of u16 bytes and these
+ * and how many descriptors each answer has; from 144 on, at two processes at once. Rest: the answers, each of u16 bytes and these
  * bytes; an empty one does not come in time. A look that succeeded has what it was made for,
  * and no descriptor is left open.
  */
@@ -40,16 +40,35 @@ static void check_look(struct look *look, int rc)
 	look_deinit(look);
 }
 
+/* Return: the rc of a look that was not made; 0: they were. */
+static int look_at_two(int base, struct look *looks, size_t nr)
+{
+	struct look_group groups[] = {
+		{.base_fd = base, .uid = 1000, .looks = looks, .nr = nr / 2},
+		{.base_fd = base,
+		 .uid = 1001,
+		 .looks = looks + nr / 2,
+		 .nr = nr - nr / 2}};
+
+	opener_look_groups(groups, ARRAY_SIZE(groups));
+	for (size_t i = 0; i < nr; i++)
+		if (looks[i].rc != -EAGAIN)
+			return 0;
+	return -EAGAIN;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int before = lowest_fd(), base;
 	struct look looks[OPENER_MAX_LOOKS];
+	bool at_two;
 	size_t nr;
 
 	if (!size)
 		return -1;
 	nr = data[0] % OPENER_MAX_LOOKS + 1u;
 	worker.nr_fds = data[0] / OPENER_MAX_LOOKS % (OPENER_MAX_LOOKS + 1);
+	at_two = data[0] >= 2 * OPENER_MAX_LOOKS * (OPENER_MAX_LOOKS + 1);
 	worker.replies = (struct pieces){data + 1, size - 1};
 	if (opener_begin(NULL))
 		abort();
@@ -63,7 +82,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				.what = (enum look_what)(i % NR_LOOK_WHAT),
 				.name = "name",
 				.fd = base};
-		rc = opener_look(base, (uid_t)-1, looks, nr);
+		rc = at_two ? look_at_two(base, looks, nr)
+			    : opener_look(base, (uid_t)-1, looks, nr);
 		for (size_t i = 0; i < nr; i++)
 			check_look(&looks[i], rc);
 		if (rc == -EBUSY)

@@ -242,6 +242,129 @@ static void what_hangs_is_left_behind(void **state)
 	}
 }
 
+#define NR_PROCESSES 4
+
+static void start_processes(pid_t pids[NR_PROCESSES], int dirs[NR_PROCESSES])
+{
+	for (size_t i = 0; i < NR_PROCESSES; i++) {
+		pids[i] = fork();
+		if (!pids[i]) {
+			pause();
+			_exit(0);
+		}
+		dirs[i] = dir_of(pids[i]);
+	}
+}
+
+static void end_processes(const pid_t pids[NR_PROCESSES], const int dirs[NR_PROCESSES])
+{
+	for (size_t i = 0; i < NR_PROCESSES; i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+		close(dirs[i]);
+	}
+}
+
+/* Two looks at each process: its stat and its root. */
+struct several {
+	struct look looks[NR_PROCESSES][2];
+	struct look_group groups[NR_PROCESSES];
+};
+
+static void look_at_all(struct several *s, const int dirs[NR_PROCESSES])
+{
+	for (size_t i = 0; i < NR_PROCESSES; i++) {
+		s->looks[i][0] = stat_look();
+		s->looks[i][1] = (struct look){.what = LOOK_HANDLE, .name = "root"};
+		s->groups[i] = (struct look_group){.base_fd = dirs[i],
+						   .uid = 1000 + (uid_t)i,
+						   .looks = s->looks[i],
+						   .nr = 2};
+	}
+	opener_look_groups(s->groups, NR_PROCESSES);
+}
+
+/* @skipped  bits of those that were not looked at */
+static void check_all(struct several *s, const pid_t pids[NR_PROCESSES],
+		      unsigned int skipped)
+{
+	for (size_t i = 0; i < NR_PROCESSES; i++) {
+		int rc = skipped & 1u << i ? -EAGAIN : 0;
+
+		for (size_t k = 0; k < 2; k++)
+			assert_int_equal(s->looks[i][k].rc, rc);
+		if (!rc) {
+			assert_int_equal(strtol(s->looks[i][0].text, NULL, 10), pids[i]);
+			assert_true(S_ISDIR(s->looks[i][1].facts.mode));
+			assert_true(s->looks[i][1].fd >= 0);
+		}
+		for (size_t k = 0; k < 2; k++)
+			look_deinit(&s->looks[i][k]);
+	}
+}
+
+static void several_are_looked_at_in_one_request(void **state)
+{
+	struct opener_stats before, after;
+	pid_t pids[NR_PROCESSES];
+	int dirs[NR_PROCESSES];
+	struct several s;
+
+	(void)state;
+	start_processes(pids, dirs);
+	opener_stats(&before);
+	look_at_all(&s, dirs);
+	opener_stats(&after);
+	assert_int_equal(after.nr_requests, before.nr_requests + 1);
+	check_all(&s, pids, 0);
+	/* One that has ended is no matter of the others. */
+	kill(pids[1], SIGKILL);
+	waitpid(pids[1], NULL, 0);
+	look_at_all(&s, dirs);
+	assert_int_equal(s.looks[1][0].rc, -ESRCH);
+	assert_int_equal(s.looks[1][1].rc, -ESRCH);
+	for (size_t k = 0; k < 2; k++)
+		s.looks[1][k].rc = -EAGAIN;
+	check_all(&s, pids, 1 << 1);
+	end_processes(pids, dirs);
+}
+
+/* If one hangs, nobody is blamed; those that hung alone are not among several any more. */
+static void what_hangs_is_not_among_several(void **state)
+{
+	struct opener_stats before, after;
+	pid_t pids[NR_PROCESSES];
+	int dirs[NR_PROCESSES];
+	struct several s;
+
+	if (!freezer_is_there(state))
+		skip();
+	start_processes(pids, dirs);
+	assert_int_equal(opener_begin(NULL), 0);
+	look_at_all(&s, dirs);
+	check_all(&s, pids, 0);
+	freezer_freeze(helper());
+	opener_stats(&before);
+	look_at_all(&s, dirs);
+	check_all(&s, pids, 0xf);
+	opener_stats(&after);
+	assert_int_equal(after.nr_late, before.nr_late);
+	freezer_thaw();
+	for (int i = 0; i < 6000 && child_nr_undead(); i++)
+		usleep(10000);
+	/* It is banned; its user may have others. */
+	look_hangs(dirs[2], 1002);
+	look_at_all(&s, dirs);
+	check_all(&s, pids, 1 << 2);
+	look_hangs(dirs[3], 1001);
+	look_hangs(dirs[0], 1001);
+	/* Now user 1001 has hung twice. */
+	look_at_all(&s, dirs);
+	check_all(&s, pids, 0xf);
+	opener_end();
+	end_processes(pids, dirs);
+}
+
 /* Other threads look for themselves. */
 static void without_an_opener_looks_are_made_here(void **state)
 {
@@ -269,6 +392,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(it_keeps_five_capabilities, begin, end),
 		cmocka_unit_test_setup_teardown(what_hangs_is_left_behind, freezer_set_up,
 						freezer_tear_down),
+		cmocka_unit_test_setup_teardown(several_are_looked_at_in_one_request,
+						begin, end),
+		cmocka_unit_test_setup_teardown(what_hangs_is_not_among_several,
+						freezer_set_up, freezer_tear_down),
 		cmocka_unit_test(without_an_opener_looks_are_made_here),
 	};
 

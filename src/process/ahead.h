@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What /proc knows of the processes whose first samples are told next, read in one request
+ * (opener_look_groups()). Internal to this folder; process_table_coming() fills it.
+ */
+#ifndef LB_PROCESS_AHEAD_H
+#define LB_PROCESS_AHEAD_H
+
+#include "opener/opener.h"
+#include "process/proc_dir.h"
+
+struct ahead {
+	struct proc_view_request items[OPENER_MAX_GROUPS];
+	uint32_t tgids[OPENER_MAX_GROUPS]; /* parallel; 0: it was taken */
+	size_t nr;
+};
+
+/**
+ * Notes a process. @uid  (uid_t)-1: not known. Return: whether there is room for one more.
+ */
+bool ahead_want(struct ahead *a, int proc_fd, uint32_t tgid, uid_t uid);
+
+/** Reads all that were noted since ahead_forget(). */
+void ahead_read(struct ahead *a);
+
+/**
+ * Takes what was read of @tgid. Return: its directory in /proc, with @ret, both the caller's;
+ * -1: it was not read.
+ */
+int ahead_take(struct ahead *a, uint32_t tgid, struct proc_view *ret);
+
+/** The same of its stat only; the view remains. */
+int ahead_stat(const struct ahead *a, uint32_t tgid, struct proc_stat *ret);
+
+void ahead_forget(struct ahead *a);
+
+#endif
