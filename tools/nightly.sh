@@ -54,9 +54,11 @@ runtimes() {
 
 # Real sampling by a lineburn that is built with sanitizers. Not "windows": it asserts memory use.
 sanitized() {
-	make SAN=address,undefined build-address-undefined/lineburn build-address-undefined/tests/root/pprof-rules &&
+	make SAN=address,undefined build-address-undefined/lineburn build-address-undefined/tests/root/pprof-rules \
+		build-address-undefined/tests/root/liar &&
 		tests/root/run.sh build-address-undefined/lineburn record run-command exact hostile bad-input bad-input-names \
-			bad-input-choice choice output jit gdbjit numba lives containers unwind unwind-python
+			bad-input-choice choice output jit gdbjit numba lives containers unwind unwind-python &&
+		SUITE=nightly tests/root/run.sh build-address-undefined/lineburn attacks-lies
 }
 
 # Scripts of tests/nightly.
@@ -67,7 +69,7 @@ nightly() {
 tools/setup.sh nightly
 MAKEFLAGS="-s -j$(nproc)"
 export MAKEFLAGS
-make DEVELOPER=1 all build/tests/root/pprof-rules
+make DEVELOPER=1 all build/tests/root/pprof-rules build/tests/root/liar
 echo "$(($(date +%s) - started)) setup-and-build" >>"$logs/times"
 
 for name; do
