@@ -33,10 +33,10 @@ lies_end() {
 # programs NAME: programs of a user, from files that no other program has: what a helper said of a file is kept.
 # Sets $native and $python.
 programs() {
-	cp "$hot" "hot-$1" && cp "$(realpath "$(command -v python3)")" "python-$1" || return 1
+	mkdir -p "$1" && cp "$hot" "hot-$1" && cp /usr/bin/python3 "$1/python3" || return 1
 	as 30125 "./hot-$1" 100000 >/dev/null &
 	native=$!
-	as 30125 "./python-$1" -S -E spin.py &
+	as 30125 "./$1/python3" -S -E spin.py &
 	python=$!
 	attackers="$attackers $native $python"
 }
@@ -74,15 +74,15 @@ lying() {
 	# Of four helpers at most, a socket and a pidfd each, and of two brokers a socket.
 	[ "$(wc -l <descriptors.txt)" -le 10 ] || { echo "descriptors: $(sort descriptors.txt | uniq -c | tr -s ' \n' ' ')"; return 1; }
 	"$LB" annotate --json "$liar.pb.gz" >"$liar.json" && profile_has "$liar.json" "adds_up()" || return 1
-	"$LB" annotate --json --pid $native "$liar.pb.gz" >native.json &&
-		"$LB" annotate --json --pid $python "$liar.pb.gz" >python.json || return 1
+	"$LB" annotate --json --pid "$native" "$liar.pb.gz" >native.json &&
+		"$LB" annotate --json --pid "$python" "$liar.pb.gz" >python.json || return 1
 	profile_has native.json "s['count'] >= 20" \
 		"self_('hot.c five') + self_('hot.c three') + self_('hot.c two') >= 95" &&
 		profile_has python.json "s['count'] >= 20" "note('spin', sum(f['self'] for f in d['functions'] if f['name'] == 'spin')) >= 0.9 * s['count']" || return 1
 	profile_has "$liar.json" "note('late', [losses[k] for k in ('decoder_deaths', 'decoder_deadlines', 'targets_late', 'targets_refused')])"
 }
 
-for lie in none cut longer counts flipped random length descriptors error type twice needs half death any; do
+for lie in none cut longer counts flipped random descriptors error type twice death length needs half late any; do
 	figure "attack-25-$lie" lying any $lie
 done
 for kind in opener reader decoder; do
