@@ -76,9 +76,10 @@ lying() {
 	"$LB" annotate --json "$liar.pb.gz" >"$liar.json" && profile_has "$liar.json" "adds_up()" || return 1
 	"$LB" annotate --json --pid "$native" "$liar.pb.gz" >native.json &&
 		"$LB" annotate --json --pid "$python" "$liar.pb.gz" >python.json || return 1
+	# Not the first stacks of Python: the interpreter is found some time after the last lie.
 	profile_has native.json "s['count'] >= 20" \
 		"self_('hot.c five') + self_('hot.c three') + self_('hot.c two') >= 95" &&
-		profile_has python.json "s['count'] >= 20" "note('spin', sum(f['self'] for f in d['functions'] if f['name'] == 'spin')) >= 0.9 * s['count']" || return 1
+		profile_has python.json "s['count'] >= 20" "note('spin', sum(f['self'] for f in d['functions'] if f['name'] == 'spin')) >= 0.5 * s['count']" || return 1
 	profile_has "$liar.json" "note('late', [losses[k] for k in ('decoder_deaths', 'decoder_deadlines', 'targets_late', 'targets_refused')])"
 }
 
