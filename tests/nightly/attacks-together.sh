@@ -11,7 +11,6 @@
 
 seconds=${ATTACK_SECONDS:-60}
 ATTACK_S=$((seconds + 120))
-ends_s=$(($(cut -d . -f 1 /proc/uptime) + ATTACK_S))
 innocent=$(build attacks/innocent.c) && jit=$(build gdbjit.c -rdynamic) && storm=$(build storm.c) &&
 	brief=$(build brief.c -static) && perfmap=$(build perfmap.c) &&
 	reuse=$(build jit-reuse.c) && jobs=$(build jobs.c) || exit 1
@@ -21,7 +20,8 @@ again() {
 	again_user=$1
 	shift
 	trap 'kill $again; exit' TERM
-	while [ "$(cut -d . -f 1 /proc/uptime)" -lt "$ends_s" ]; do
+	again_ends=$(($(cut -d . -f 1 /proc/uptime) + ATTACK_S))
+	while [ "$(cut -d . -f 1 /proc/uptime)" -lt $again_ends ]; do
 		setpriv --reuid "$again_user" --regid "$again_user" --clear-groups "$@" >/dev/null 2>&1 &
 		again=$!
 		wait $again
@@ -34,21 +34,39 @@ goes_on() {
 	attackers="$attackers $!"
 }
 
+# Builds all before anything takes the CPU time.
+build_all() {
+	mkdir locks execs looks fuse overlay readers dumps container && mkdir -m 700 secret || return 1
+	chmod 755 . && chmod 777 dumps
+	{ echo "#line 1 \"$PWD/looks/held.ovl/gone.c\""; cat "$WORKLOADS/hot.c"; } >looks/gone.c
+	# shellcheck disable=SC2086 # a list of flags
+	gcc $C_FLAGS -o looks/gone looks/gone.c || return 1
+	served=$(build attacks/served.c) && code=$(build attacks/code.c) && mappings=$(build attacks/mappings.c) || return 1
+	seq -f 'top secret %g' 40 >secret/000.txt
+	gcc -O1 -g -static "-DSECRET=\"$PWD/secret/000.txt\"" -o job "$WORKLOADS/job.c" && cp job container || return 1
+	python3 "$WORKLOADS/attacks/rules.py" 0 16384 >rules.S && gcc -o rules-program rules.S || return 1
+	python3 "$WORKLOADS/attacks/rules.py" 0 100000 >slow.S && gcc -o slow-program slow.S || return 1
+	for i in $(seq 20); do
+		{ cat slow-program; echo "$i"; } >"slow-$i" && chmod 755 "slow-$i"
+	done
+	for i in $(seq 64); do
+		mkdir "layout-$i" || return 1
+		# shellcheck disable=SC2086 # a list of flags
+		gcc $C_FLAGS -rdynamic -DSPARE="$i" -o "layout-$i/python3.13" "$WORKLOADS/lying-python.c" \
+			"$WORKLOADS/not-python.c" -pthread || return 1
+	done
+}
+
 # 1 to 7
 files() {
-	mkdir locks execs looks fuse overlay readers
 	for where in locks execs looks fuse overlay readers; do
 		cp "$hot" "$where/hot-$where" && cd "$where" || return 1
 		case $where in
 		locks) attack locks held "$held" "$jit" $ATTACK_S lock 4 30101 ;;
 		execs) attack execs held "$held" "$hot" $ATTACK_S exec 4 30106 ;;
-		looks)
-			{ echo "#line 1 \"$PWD/held.ovl/gone.c\""; cat "$WORKLOADS/hot.c"; } >gone.c
-			# shellcheck disable=SC2086 # a list of flags
-			gcc $C_FLAGS -o gone gone.c && attack looks held "$held" "$PWD/gone" $ATTACK_S look 1 30103
-			;;
-		fuse) attack fuse held "$(build attacks/served.c)" "hot-$where" $ATTACK_S fuse read 30105 ;;
-		overlay) attack overlay held "$(build attacks/served.c)" "hot-$where" $ATTACK_S overlay getattr 30104 ;;
+		looks) attack looks held "$held" "$PWD/gone" $ATTACK_S look 1 30103 ;;
+		fuse) attack fuse held "$served" "hot-$where" $ATTACK_S fuse read 30105 ;;
+		overlay) attack overlay held "$served" "hot-$where" $ATTACK_S overlay getattr 30104 ;;
 		readers) attack readers held "$held" "$jit" $ATTACK_S spin 2 30107 ;;
 		esac || return 1
 		cd ..
@@ -57,8 +75,6 @@ files() {
 
 # 8, 9: short jobs of a daemon that is idle for two seconds first, also in a container
 secrets() {
-	mkdir -m 700 secret && seq -f 'top secret %g' 40 >secret/000.txt && mkdir container &&
-		job=$(build job.c "-O1 -static -DSECRET=\"$PWD/secret/000.txt\"") && cp "$job" job && cp "$job" container || return 1
 	for root in - "$PWD/container"; do
 		[ "$root" = - ] && each=$PWD/job || each=/job
 		# shellcheck disable=SC2016,SC2046 # for the inner shell; a list of names
@@ -68,37 +84,32 @@ secrets() {
 
 # 16, 18
 tables() {
-	python3 "$WORKLOADS/attacks/rules.py" 0 16384 >rules.S && gcc -o rules-program rules.S || return 1
 	goes_on as 30116 timeout $ATTACK_S ./rules-program
 	for i in $(seq 64); do
-		mkdir "layout-$i" || return 1
-		# shellcheck disable=SC2086 # a list of flags
-		gcc $C_FLAGS -rdynamic -DSPARE="$i" -o "layout-$i/python3.13" "$WORKLOADS/lying-python.c" \
-			"$WORKLOADS/not-python.c" -pthread || return 1
 		# shellcheck disable=SC2016 # for the inner shell
 		goes_on as 30117 timeout $ATTACK_S sh -c 'while echo none 1000 layout; do sleep 5; done | "$0" >/dev/null' \
 			"./layout-$i/python3.13"
 	done
-	attack memfds held as 30117 "$(build attacks/code.c)" $ATTACK_S 4096 &&
-		attack mappings held as 30118 "$(build attacks/mappings.c)" $ATTACK_S
+	attack memfds held as 30117 "$code" $ATTACK_S 4096 &&
+		attack mappings held as 30118 "$mappings" $ATTACK_S
 }
 
 # 24: a user's program in a cgroup that is named like a container
-forged=
 forge() {
 	root=$(mount_of cgroup2)
 	[ -n "$root" ] || root=$(mount_of cgroup name=systemd)
 	mkdir -p "$root/lineburn-together-$$" || { echo "no cgroup can be made"; return 1; }
 	forged=$root/lineburn-together-$$/docker-c401ce0c0c401ce0c0c401ce0c0c401ce0c0c401ce0c0c401ce0c0c401ce0c24.scope
-	trap unforge EXIT
+	trap clean_up EXIT
 	chown 30124 "${forged%/*}" && setpriv --reuid 30124 --regid 30124 --clear-groups mkdir "$forged" || return 1
 	cp "$hot" hot-forged
 	(echo 0 >"$forged/cgroup.procs" && as 30124 timeout $ATTACK_S ./hot-forged 100000) >/dev/null &
 	attackers="$attackers $!"
 }
 # shellcheck disable=SC2317 # called at the end
-unforge() {
-	[ -z "$forged" ] || wait_until 20 rmdir "$forged" "${forged%/*}"
+clean_up() {
+	wait_until 20 rmdir "$forged" "${forged%/*}"
+	find /tmp -maxdepth 1 -uid 30111 -name 'perf-*.map*' -exec rm -rf {} +
 }
 
 # 11 to 14, 17, 19: what programs do
@@ -109,13 +120,8 @@ programs() {
 	for how in fifo symlink directory sparse writable garbage; do
 		goes_on again 30111 "$perfmap" 1 $how "$PWD/secret/000.txt"
 	done
-	mkdir -m 777 dumps
 	for how in garbage truncated; do
 		goes_on again 30112 "$reuse" "$PWD/dumps" 1 $how
-	done
-	python3 "$WORKLOADS/attacks/rules.py" 0 100000 >slow.S && gcc -o slow slow.S || return 1
-	for i in $(seq 20); do
-		{ cat slow; echo "$i"; } >"slow-$i" && chmod 755 "slow-$i"
 	done
 	# shellcheck disable=SC2016 # for the inner shell
 	goes_on again 30114 sh -c 'for i in $(seq 20); do timeout 0.2 "./slow-$i"; done'
@@ -123,8 +129,7 @@ programs() {
 }
 
 together_right() {
-	chmod 755 .
-	if ! { secrets && files && tables && forge && programs; }; then
+	if ! { build_all && secrets && files && tables && forge && programs; }; then
 		calm
 		return 1
 	fi
