@@ -79,7 +79,8 @@ layouts() {
 		attackers="$attackers $!"
 	done
 	# A quarter of 64 is the attacker's part; the others are refused.
-	full layouts 15 && profile_has layouts.json "note('refused', losses['pythons_unknown']) >= 48"
+	full layouts 15 >layouts.full || { tail -n 1 layouts.full; return 1; }
+	profile_has layouts.json "note('refused', losses['pythons_unknown']) >= 48" && tail -n 1 layouts.full
 }
 figure attack-16-layouts layouts
 
