@@ -171,7 +171,8 @@ $(BUILD)/tests/bench/%: tests/bench/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(call say,BENCH,$@)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $(filter %.c %.o,$^) $(LIB) $(LDLIBS)
 
-# pprof-rules: tests/root/run.sh checks each profile that its scripts write with it.
+# pprof-rules: tests/root/run.sh checks each profile that its scripts write with it. liar: lineburn whose helpers lie.
+$(BUILD)/tests/root/liar: LDFLAGS += -Wl,--wrap=message_send,--wrap=sandbox_enter
 $(BUILD)/tests/root/%: tests/root/%.c $(BUILD)/tests/lib/pprof_rules.o $(LIB)
 	@mkdir -p $(@D)
 	$(call say,TEST,$@)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(BUILD)/tests/lib/pprof_rules.o $(LIB) $(LDLIBS)

@@ -189,9 +189,10 @@ int proc_dir_each(int proc_fd, int (*fn)(void *ctx, uint32_t pid, int proc_dir),
 static int add_to_tree(void *ctx, uint32_t tgid, int dir)
 {
 	struct proc_tree *tree = ctx;
-	struct proc_stat stat;
+	struct proc_stat stat = {0};
+	int rc = proc_dir_stat(dir, &stat);
 
-	if (proc_dir_stat(dir, &stat))
+	if (rc && !proc_dir_is_late(rc))
 		return 0;
 	if (vec_grow(&tree->items, &tree->cap, tree->nr + 1, sizeof(*tree->items),
 		     MAX_PROCESSES))
@@ -294,6 +295,11 @@ int proc_dir_stat(int proc_dir, struct proc_stat *ret)
 	int rc = opener_look_at(proc_dir, PROC_ANY_USER, &look);
 
 	return rc ? rc : proc_stat_parse(look.text, ret);
+}
+
+bool proc_dir_is_late(int rc)
+{
+	return rc == -ETIMEDOUT || rc == -EBUSY;
 }
 
 int proc_dir_status(int proc_dir, struct proc_status *ret)

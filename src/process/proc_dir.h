@@ -65,8 +65,8 @@ int proc_dir_each(int proc_fd, int (*fn)(void *ctx, uint32_t pid, int proc_dir),
 		  void *ctx);
 
 struct proc_tree_item {
-	uint32_t tgid, ppid;
-	uint64_t start_ticks; /* since boot, USER_HZ */
+	uint32_t tgid, ppid; /* ppid 0: not known */
+	uint64_t start_ticks; /* since boot, USER_HZ; 0: it does not tell (is late) */
 	bool is_marked;
 };
 
@@ -107,6 +107,8 @@ int proc_dir_find_mapped(int proc_dir, uid_t uid, const struct mapping *m,
 
 /** Return: 0, -ESRCH or -ENOENT when it is gone, -EBADMSG, other errno. */
 int proc_dir_stat(int proc_dir, struct proc_stat *ret);
+/** Does the result say that it exists, and blocks whoever looks at it? */
+bool proc_dir_is_late(int rc);
 int proc_dir_status(int proc_dir, struct proc_status *ret);
 
 /* What decides with which rights its files are opened, read in this order. */

@@ -40,7 +40,7 @@
 
 /*
  * Reads a process's start in ticks since boot, to detect a reused pid. 0: it is there, but
- * does not let itself be looked at (opener/opener.h), neither now nor later.
+ * does not let itself be looked at (opener/opener.h), and seldom will later.
  */
 static bool read_start(uint32_t pid, uint64_t *ret_ticks)
 {
@@ -50,7 +50,7 @@ static bool read_start(uint32_t pid, uint64_t *ret_ticks)
 
 	*ret_ticks = stat.start_ticks;
 	if (rc)
-		return rc == -ETIMEDOUT || rc == -EBUSY;
+		return proc_dir_is_late(rc);
 	/* A process with a dead leader and live threads still runs. */
 	return stat.state != 'Z' || stat.nr_threads > 1;
 }
@@ -643,7 +643,7 @@ bool intake_targets_are_gone(const struct intake *in)
 		uint64_t start;
 
 		if (read_start(in->config->target.pids[i], &start) &&
-		    start == in->target_starts[i])
+		    (!in->target_starts[i] || start == in->target_starts[i]))
 			return false;
 	}
 	return in->config->target.nr_pids;

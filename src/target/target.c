@@ -43,10 +43,11 @@ static int set_mask(struct sampler *s, const struct proc_tree_item *m, uint32_t 
 {
 	int rc = sampler_filter_task(s, m->tgid, mask, err);
 	_cleanup_close_ int dir = proc_dir_open_here(m->tgid);
-	struct proc_stat stat;
+	struct proc_stat stat = {0};
+	int stat_rc = dir < 0 ? dir : proc_dir_stat(dir, &stat);
 
-	if (!rc &&
-	    (dir < 0 || proc_dir_stat(dir, &stat) || stat.start_ticks != m->start_ticks))
+	if (!rc && ((stat_rc && !proc_dir_is_late(stat_rc)) ||
+		    stat.start_ticks != m->start_ticks))
 		sampler_forget_task(s, m->tgid);
 	return rc;
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Attacks of docs/security.md by what programs do: 13, 14, 17 and 19.
-# Takes 120 s.
+# Attacks of docs/security.md by what programs do: 13, 14, 15, 17 and 19.
+# Takes 150 s.
 . "${TOP:?}/tests/root/lib.sh"
 . "$TOP/tests/root/lib-attacks.sh"
 
@@ -45,6 +45,18 @@ registrations() {
 	another_jit registrations -a
 }
 figure attack-14 registrations
+
+# Thousands of Python's code objects, whose names and files collide without a secret: they cost as much as others.
+names_collide() {
+	for names in plain colliding; do
+		attack $names begun as 30215 /usr/bin/python3 -S -E "$WORKLOADS/attacks/names.py" $names $ATTACK_S &&
+			beside names-$names 12 -a && profile_has names-$names.json \
+			"note('names', sum(f['self'] > 0 for f in d['functions'] if f['object'] == '[python]')) >= 300" || return 1
+	done
+	echo "$(cat names-colliding.cost) % of a CPU, plain $(cat names-plain.cost) %"
+	[ "$(cat names-colliding.cost)" -le $((2 * $(cat names-plain.cost) + 1)) ]
+}
+figure attack-15 names_collide
 
 # Programs whose unwind tables take long, each another file.
 slow_files() {

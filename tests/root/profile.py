@@ -149,7 +149,12 @@ def jit_unknown():
 
 
 def sums_close():
-    """No sample is counted twice or dropped without being counted, and no worker died."""
+    """The sums add up, and no worker died."""
+    return adds_up() and note("workers that died", losses["decoder_deaths"]) == 0
+
+
+def adds_up():
+    """No sample is counted twice or dropped without being counted."""
     parts = s["with_line"] + s["function_only"] + s["unknown"]
     lines = sum(line["self"] for file in d["files"] for line in file["lines"])
     # "functions" may be cut short; "files" is not.
@@ -157,8 +162,7 @@ def sums_close():
             and note("count + lost", s["count"] + s["lost"]) == note("sampled", losses["sampled"])
             and note("self of all lines", lines) == note("with_line", s["with_line"])
             and note("processes", sum(p["samples"] for p in d["processes"])) == s["count"]
-            and note("misses", sum(m["samples"] for m in d["misses"])) == s["function_only"] + s["unknown"]
-            and note("workers that died", losses["decoder_deaths"]) == 0)
+            and note("misses", sum(m["samples"] for m in d["misses"])) == s["function_only"] + s["unknown"])
 
 
 said = []

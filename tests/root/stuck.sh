@@ -15,14 +15,16 @@ holds() {
 	wait_until 60 grep -q held "$1.held" || { tail -n 1 "$1.held"; kill $holder; return 1; }
 }
 
-# besides NAME MODE NR USER PROGRAM OPTION...: records beside them. The recording must begin and end while they
-# are stuck, know the lines of another program, and count what it could not look at.
+# besides NAME MODE NR USER PROGRAM OPTION...: records beside them; TARGETS in place of options: one of them
+# and the other program. The recording must begin and end while they are stuck, know the lines of another
+# program, and count what it could not look at.
 besides() {
 	stuck=$1
 	holds "$1" "$2" "$3" "$4" "$5" || return 1
 	shift 5
 	"$hot" 1000 >/dev/null &
 	hot_pid=$!
+	[ "$1" != TARGETS ] || set -- -p "$(tr -d ' ' <"/proc/$holder/task/$holder/children")" -p $hot_pid
 	"$LB" record -vv -F 999 -o "$stuck.pb.gz" "$@" >"$stuck.out" 2>"$stuck.err" &
 	recorder=$!
 	why=
@@ -46,6 +48,6 @@ gone=$PWD/hot-gone
 # shellcheck disable=SC2086 # a list of flags
 gcc $C_FLAGS -o "$gone" gone.c || exit 1
 
-check stuck-exec besides exec exec 1 65534 "$hot" -a
+check stuck-exec-pid besides exec exec 1 65534 "$hot" TARGETS
 check stuck-exec-many besides many exec 12 65534 "$hot" -a
 check stuck-source besides source look 1 65534 "$gone" -a
