@@ -62,7 +62,7 @@ static const char *user_name_of(struct user_names *users, struct strpool *pool, 
 
 	if (!is_ours)
 		return ask_name(pool, uid, false);
-	item = hashmap_find(&users->index, hash, user_eq, &uid, users);
+	item = hashmap_get(&users->index, hash, user_eq, &uid, users);
 	if (item != HASHMAP_NONE)
 		return strpool_add(pool, users->items[item].name);
 	name = ask_name(pool, uid, true);
@@ -725,7 +725,7 @@ static void note_unnamed(struct profile_builder *f, const struct row *row)
 	    (p && (p->is_kernel_thread || (p->owner.exe && *p->owner.exe))))
 		return;
 	f->nr_unnamed_samples += row->count;
-	if (hashmap_find(&f->unnamed, hash, NULL, NULL, NULL) == HASHMAP_NONE)
+	if (hashmap_get(&f->unnamed, hash, NULL, NULL, NULL) == HASHMAP_NONE)
 		hashmap_add(&f->unnamed, hash, 0); /* out of memory: not counted */
 }
 
