@@ -12,14 +12,12 @@ distro=$(sed -n 's/^ID=//p' /etc/os-release 2>/dev/null || true)
 release=$(sed -n 's/^VERSION_ID="\{0,1\}\([0-9]*\).*/\1/p' /etc/os-release 2>/dev/null || true)
 # Package names differ by release. On other systems the script prints them without versions.
 llvm=
-debuginfod=libdebuginfod1
 case "$distro-$release" in
 debian-12)
 	llvm=-14
 	;;
 debian-13)
 	llvm=-19
-	debuginfod=libdebuginfod1t64
 	;;
 esac
 
@@ -28,7 +26,7 @@ build="make gcc libc6-dev pkg-config clang$llvm llvm$llvm bpftool libbpf-dev lib
 	libjansson-dev nettle-dev libcapstone-dev libncurses-dev python3"
 # Packages that the tests need.
 test="libcmocka-dev clang-format$llvm clang-tidy$llvm libclang-rt$llvm-dev shellcheck git g++
-	llvm binutils elfutils dwz xz-utils sudo procps util-linux man-db $debuginfod
+	llvm binutils elfutils dwz xz-utils sudo procps util-linux man-db debuginfod
 	linux-perf musl-tools tmux podman runc crun e2fsprogs libc6-dbg"
 
 # Adds package $2 unless command $1 exists, whatever its origin.
