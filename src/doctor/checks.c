@@ -737,10 +737,16 @@ static void check_sandbox(const struct machine *m, struct check *c)
 
 static void check_debuginfod(const struct machine *m, struct check *c)
 {
-	if (m->probes->debuginfod_urls && m->probes->debuginfod_urls[0])
-		found(c, "DEBUGINFOD_URLS=%s", m->probes->debuginfod_urls);
-	else
+	if (!m->probes->debuginfod_urls || !m->probes->debuginfod_urls[0]) {
 		found(c, "DEBUGINFOD_URLS is not set: debug info of this machine only");
+		return;
+	}
+	found(c, "DEBUGINFOD_URLS=%s", m->probes->debuginfod_urls);
+	if (m->probes->lacks_debuginfod_find)
+		trouble(c, CHECK_WARN,
+			"install debuginfod-find (Debian: package debuginfod), which "
+			"asks "
+			"these servers");
 }
 
 /* ---- before a recording ---- */
