@@ -29,11 +29,11 @@ VERSION   := 0.1.0
 comma     := ,
 # tools/sysroot.sh unpacks the libraries of the other architecture there.
 CROSS     := $(filter-out $(HOST_ARCH),$(ARCH))
-ifneq ($(CROSS),)
 TUPLE     := $(patsubst arm64,aarch64,$(ARCH))-linux-gnu
+ifneq ($(CROSS),)
 SYSROOT   := build/sysroot/$(ARCH)
 CC        := $(TUPLE)-gcc
-CPPFLAGS  += -I$(SYSROOT)/usr/include -I$(SYSROOT)/usr/include/$(TUPLE)
+CPPFLAGS  += -isystem $(SYSROOT)/usr/include -isystem $(SYSROOT)/usr/include/$(TUPLE)
 LDFLAGS   += -L$(SYSROOT)/usr/lib/$(TUPLE)
 endif
 # A build with RUNTIMES has its own generated files.
@@ -123,8 +123,7 @@ $(BIN): $(BUILD)/src/main.o $(LIB)
 # linker warns of each call that would, and a warning is an error. Most of capstone is tables for
 # architectures that lineburn does not decode: without their functions these are not linked.
 STATIC_LIBS = $(filter-out -ldw,$(shell pkg-config --static --libs $(PKGS))) -liberty -lm -pthread
-CAPSTONE    = $(SYSROOT)$(shell pkg-config --variable=libdir capstone)/libcapstone.a
-NOT_LINKED  = $(filter-out X86_% AArch64_% cs_%,$(shell nm $(CAPSTONE) 2>/dev/null | \
+NOT_LINKED  = $(filter-out X86_% AArch64_% cs_%,$(shell nm $(SYSROOT)/usr/lib/$(TUPLE)/libcapstone.a 2>/dev/null | \
 	      sed -n 's/.* T \(.*_global_init\|.*_option\)$$/\1/p'))
 static: $(STATIC)
 $(STATIC): $(BUILD)/src/main.o $(LIB)
