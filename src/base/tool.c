@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/creds.h"
+#include "base/io.h"
 
 #define STATUS_NOT_FOUND 127 /* as sh(1) has it */
 
@@ -21,13 +22,13 @@ _Noreturn static void execute(const struct tool *t, int out)
 {
 	char *const *argv = (char *const *)t->argv;
 	char *no_environ[] = {NULL};
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int nothing = io_open_nothing();
 	sigset_t none;
 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
-	    dup2(null, STDERR_FILENO) < 0)
+	if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 ||
+	    dup2(out, STDOUT_FILENO) < 0 || dup2(nothing, STDERR_FILENO) < 0)
 		_exit(EXIT_FAILURE);
 	closefrom(STDERR_FILENO + 1);
 	if (!t->without_rights)
