@@ -753,9 +753,13 @@ static void check_debuginfod(const struct machine *m, struct check *c)
 
 int doctor_admits(const char *root, struct error *err)
 {
-	char missing[256] = "";
+	char missing[256] = "", proc[PATH_MAX];
 	struct machine m;
 
+	snprintf(proc, sizeof(proc), "%s/proc/self", root);
+	if (access(proc, F_OK))
+		return error_set_exit(err, EXIT_SYSTEM, -EPERM,
+				      "/proc is not mounted: mount -t proc proc /proc");
 	machine_read(root, &m);
 	if (m.user_ns == PLACE_NESTED)
 		return error_set_exit(err, EXIT_SYSTEM, -EPERM,

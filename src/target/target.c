@@ -255,16 +255,22 @@ static int no_user(const char *name, int why, struct error *err)
 	char asked[128], others[512];
 	int rc;
 
+	escape_terminal_buf(asked, sizeof(asked), name);
+	if (why != -ENOENT)
+		return error_set(
+			err, why,
+			"there is no user \"%s\" in /etc/passwd, and %s; give the "
+			"user's number",
+			asked,
+			why == -ENOSYS ? "no /usr/bin/getent here that knows "
+					 "others"
+				       : "getent(1), which knows others, did not "
+					 "answer");
 	users_suggest(&users);
-	rc = error_set(err, -ENOENT, "there is no user \"%s\" %s; %s; %s",
-		       escape_terminal_buf(asked, sizeof(asked), name),
-		       why == -ENOSYS      ? "in /etc/passwd, and there is no "
-					     "/usr/bin/getent to ask about others"
-		       : why == -ETIMEDOUT ? "in /etc/passwd, and getent(1) does not "
-					     "answer"
-					   : "on this system",
-		       suggestions_say(&users, name, others, sizeof(others)),
-		       "users of containers are known by their numbers");
+	rc = error_set(err, -ENOENT,
+		       "there is no user \"%s\" on this system; %s; users of containers "
+		       "are known by their numbers",
+		       asked, suggestions_say(&users, name, others, sizeof(others)));
 	suggestions_deinit(&users);
 	return rc;
 }

@@ -121,7 +121,7 @@ static void test_admission(void **state)
 	} cases[] = {
 		{"healthy", NULL, NULL},
 		{"no-caps", NULL, NULL}, /* not in a container */
-		{"no-proc", NULL, NULL},
+		{"no-proc", "/proc is not mounted", "mount -t proc"},
 		{"docker-hostpid", NULL, NULL},
 		{"docker", "CAP_BPF, CAP_PERFMON, the host's pid namespace",
 		 "--privileged --pid=host"},
