@@ -64,7 +64,7 @@ LDLIBS    += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -liberty -lm -pthrea
 
 # Line tables of BPF programs are part of the binary: without the folder's name in them, a
 # build elsewhere is the same.
-BPF_CFLAGS := -g -O2 -ffile-prefix-map=$(CURDIR)/= -target bpf -mcpu=v2 -fstack-usage -D__TARGET_ARCH_$(patsubst x86_64,x86,$(ARCH)) \
+BPF_CFLAGS := -g -O2 -ffile-prefix-map=$(CURDIR)=. -target bpf -mcpu=v2 -fstack-usage -D__TARGET_ARCH_$(patsubst x86_64,x86,$(ARCH)) \
 	      -Iinclude -Ivmlinux/$(ARCH) -Ibpf -Wall -Wextra -Wno-unused-parameter
 
 PROTOS    := $(wildcard src/profile/*.proto)
