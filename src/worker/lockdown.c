@@ -55,7 +55,7 @@ static int set_capabilities(uint64_t effective, uint64_t permitted, uint64_t inh
 
 int capabilities_keep(uint64_t keep, bool pass_on)
 {
-	uint64_t have;
+	uint64_t have = 0;
 	int rc = get_permitted(&have);
 
 	keep &= have;
@@ -73,7 +73,7 @@ static int drop_capabilities(const struct lockdown *l)
 {
 	uint64_t needed = CAPABILITY(CAP_BPF) | CAPABILITY(CAP_PERFMON);
 	const uint64_t admin = CAPABILITY(CAP_SYS_ADMIN);
-	uint64_t have;
+	uint64_t have = 0;
 	int rc = get_permitted(&have);
 
 	if (!rc)
