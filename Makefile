@@ -122,7 +122,7 @@ $(BIN): $(BUILD)/src/main.o $(LIB)
 # From the same objects. What this links must not load modules of the C library at run time: the
 # linker warns of each call that would, and a warning is an error. Most of capstone is tables for
 # architectures that lineburn does not decode: without their functions these are not linked.
-STATIC_LIBS = $(filter-out -ldw,$(shell pkg-config --static --libs $(PKGS))) -liberty -lm -pthread
+STATIC_LIBS = $(shell pkg-config --static --libs $(filter-out libdw,$(PKGS))) -liberty -lm -pthread
 NOT_LINKED  = $(filter-out X86_% AArch64_% cs_%,$(shell nm $(SYSROOT)/usr/lib/$(TUPLE)/libcapstone.a 2>/dev/null | \
 	      sed -n 's/.* T \(.*_global_init\|.*_option\)$$/\1/p'))
 static: $(STATIC)

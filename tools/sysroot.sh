@@ -17,8 +17,8 @@ apt() {
 }
 echo "tools/sysroot.sh: getting libraries for $arch" >&2
 if ! { apt update && cd "$work/packages" && apt download libbpf-dev libelf-dev zlib1g-dev liblzma-dev \
-	libprotobuf-c-dev libiberty-dev libjansson-dev nettle-dev libcapstone-dev libncurses-dev libzstd-dev \
-	libbz2-dev; } >"$work/log" 2>&1; then
+	libprotobuf-c-dev libiberty-dev libjansson-dev nettle-dev libcapstone-dev libncurses-dev \
+	libzstd-dev; } >"$work/log" 2>&1; then
 	cat "$work/log" >&2
 	echo "tools/sysroot.sh: apt-get could not get the libraries for $arch: see above" >&2
 	exit 1
