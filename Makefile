@@ -126,7 +126,7 @@ STATIC_LIBS = $(shell pkg-config --static --libs $(filter-out libdw,$(PKGS))) -l
 NOT_LINKED  = $(filter-out X86_% AArch64_% cs_%,$(shell nm $(SYSROOT)/usr/lib/$(TUPLE)/libcapstone.a 2>/dev/null | \
 	      sed -n 's/.* T \(.*_global_init\|.*_option\)$$/\1/p'))
 static: $(STATIC)
-$(STATIC): $(BUILD)/src/main.o $(LIB)
+$(STATIC): $(BUILD)/src/main.o $(BUILD)/src/decode/elf/search_tree.o $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CC) $(CFLAGS) $(LDFLAGS) -static-pie -s -Wl,--fatal-warnings \
 		$(NOT_LINKED:%=-Wl,--defsym=%=0) -o $@ $^ $(STATIC_LIBS)
