@@ -4,6 +4,7 @@
  * libelf.so has: trees of tsearch(3). Only the static binary is linked with this file.
  */
 #include <search.h>
+#include <stddef.h>
 
 /* A lock may follow, which nobody needs here: a decoder has one thread. */
 struct search_tree {
