@@ -1132,8 +1132,11 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *err)
 		ret->command = COMMAND_HELP;
 		return 0;
 	}
-	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V") ||
+	    !strcmp(argv[1], "version")) {
 		ret->command = COMMAND_VERSION;
+		ret->verbose = argc > 2 &&
+			       (!strcmp(argv[2], "--verbose") || !strcmp(argv[2], "-v"));
 		return 0;
 	}
 	command = command_find(argv[1]);

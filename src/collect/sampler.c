@@ -232,7 +232,7 @@ static int keep_body(void *ctx, void *data, size_t size)
 	if (size < offsetof(struct lb_body, ips) ||
 	    size < offsetof(struct lb_body, ips) + body->nr_frames * sizeof(body->ips[0]))
 		return 0;
-	if (hashmap_find(&store->by_hash, body->hash, NULL, NULL, NULL) != HASHMAP_NONE)
+	if (hashmap_get(&store->by_hash, body->hash, NULL, NULL, NULL) != HASHMAP_NONE)
 		return 0;
 	if (vec_grow(&store->words, &store->cap_words, store->nr_words + words, 8,
 		     HASHMAP_NONE - 1) ||
@@ -516,7 +516,7 @@ bool sampler_notices(struct sampler *s, const struct sampler_handlers *handlers)
 
 static const struct lb_body *find_body(const struct body_store *store, uint64_t hash)
 {
-	uint32_t at = hashmap_find(&store->by_hash, hash, NULL, NULL, NULL);
+	uint32_t at = hashmap_get(&store->by_hash, hash, NULL, NULL, NULL);
 
 	return at == HASHMAP_NONE ? NULL : (const struct lb_body *)(store->words + at);
 }

@@ -737,19 +737,29 @@ static void check_sandbox(const struct machine *m, struct check *c)
 
 static void check_debuginfod(const struct machine *m, struct check *c)
 {
-	if (m->probes->debuginfod_urls && m->probes->debuginfod_urls[0])
-		found(c, "DEBUGINFOD_URLS=%s", m->probes->debuginfod_urls);
-	else
+	if (!m->probes->debuginfod_urls || !m->probes->debuginfod_urls[0]) {
 		found(c, "DEBUGINFOD_URLS is not set: debug info of this machine only");
+		return;
+	}
+	found(c, "DEBUGINFOD_URLS=%s", m->probes->debuginfod_urls);
+	if (m->probes->lacks_debuginfod_find)
+		trouble(c, CHECK_WARN,
+			"install debuginfod-find (Debian: package debuginfod), which "
+			"asks "
+			"these servers");
 }
 
 /* ---- before a recording ---- */
 
 int doctor_admits(const char *root, struct error *err)
 {
-	char missing[256] = "";
+	char missing[256] = "", proc[PATH_MAX];
 	struct machine m;
 
+	snprintf(proc, sizeof(proc), "%s/proc/self", root);
+	if (access(proc, F_OK))
+		return error_set_exit(err, EXIT_SYSTEM, -EPERM,
+				      "/proc is not mounted: mount -t proc proc /proc");
 	machine_read(root, &m);
 	if (m.user_ns == PLACE_NESTED)
 		return error_set_exit(err, EXIT_SYSTEM, -EPERM,

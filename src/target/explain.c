@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,10 +15,12 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/suggest.h"
+#include "base/user.h"
 #include "process/proc_dir.h"
 #include "target/comm_glob.h"
 
 #define MAX_THREADS    100000 /* most threads whose names are read */
+#define MAX_USERS      64 /* most users to suggest */
 #define COMM_MAX_BYTES 64
 
 /* ---- -p ---- */
@@ -90,6 +91,8 @@ int explain_no_process(uint32_t pid, struct error *err)
 struct thread_search {
 	struct lb_comm_table *comms; /* one pattern; NULL: searches a user */
 	uint32_t uid;
+	uint32_t uids[MAX_USERS]; /* of processes so far */
+	size_t nr_uids;
 	bool is_found;
 	size_t nr_threads;
 	struct suggestions others;
@@ -127,15 +130,20 @@ static void look_at_threads(struct thread_search *s, int dir)
 static void look_at_user(struct thread_search *s, int dir)
 {
 	struct proc_status status;
-	const struct passwd *pw;
-	char number[16];
+	struct user user;
 
 	if (proc_dir_status(dir, &status))
 		return;
 	s->is_found = status.uid == s->uid;
-	pw = getpwuid(status.uid);
-	snprintf(number, sizeof(number), "%u", status.uid);
-	suggestions_add(&s->others, pw ? pw->pw_name : number);
+	for (size_t i = 0; i < s->nr_uids; i++)
+		if (s->uids[i] == status.uid)
+			return;
+	if (s->nr_uids == MAX_USERS)
+		return;
+	s->uids[s->nr_uids++] = status.uid;
+	if (user_by_uid(status.uid, USER_ASK_MS, &user))
+		snprintf(user.name, sizeof(user.name), "%u", status.uid);
+	suggestions_add(&s->others, user.name);
 }
 
 static int look_at_process(void *ctx, uint32_t tgid, int dir)
@@ -162,12 +170,16 @@ static bool matches_nothing(const struct target_value *v, char *ret, size_t size
 {
 	bool is_comm = v->kind == LB_FILTER_COMM;
 	_cleanup_free_ struct lb_comm_table *table = calloc(1, sizeof(*table));
-	const struct passwd *pw = is_comm ? NULL : getpwnam(v->text);
 	struct thread_search s = {.comms = is_comm ? table : NULL};
+	struct user user;
+	char *end = "";
 	char asked[128], others[512];
 
-	s.uid = pw ? pw->pw_uid : (uint32_t)strtoul(v->text, NULL, 10);
-	if (!table || (is_comm && comm_glob_add(table, v->text, false)))
+	if (is_comm || user_by_name(v->text, USER_ASK_MS, &user))
+		user.uid = (uid_t)strtoul(v->text, &end, 10);
+	s.uid = user.uid;
+	if (!table || (!is_comm && *end) ||
+	    (is_comm && comm_glob_add(table, v->text, false)))
 		return false;
 	look_at_all(&s);
 	if (!s.is_found)
