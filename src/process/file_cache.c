@@ -474,7 +474,7 @@ static struct target_file *recognise(struct file_cache *c, struct cached_file *e
 
 		if (known)
 			hashmap_remove(&c->by_mapping, hash, known->file.id);
-		if (hashmap_find(&c->by_mapping, hash, is_entry, e, c) == HASHMAP_NONE)
+		if (hashmap_get(&c->by_mapping, hash, is_entry, e, c) == HASHMAP_NONE)
 			hashmap_add(&c->by_mapping, hash, e->file.id);
 	}
 	return &e->file;
