@@ -64,7 +64,7 @@ LDLIBS    += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -liberty -lm -pthrea
 
 # Line tables of BPF programs are part of the binary: without the folder's name in them, a
 # build elsewhere is the same.
-BPF_CFLAGS := -g -O2 -ffile-prefix-map=$(CURDIR)/= -target bpf -mcpu=v2 -fstack-usage -D__TARGET_ARCH_$(patsubst x86_64,x86,$(ARCH)) \
+BPF_CFLAGS := -g -O2 -ffile-prefix-map=$(CURDIR)=. -target bpf -mcpu=v2 -fstack-usage -D__TARGET_ARCH_$(patsubst x86_64,x86,$(ARCH)) \
 	      -Iinclude -Ivmlinux/$(ARCH) -Ibpf -Wall -Wextra -Wno-unused-parameter
 
 PROTOS    := $(wildcard src/profile/*.proto)
@@ -101,7 +101,7 @@ help:
 	@echo 'make nightly        statistics, soak, kernels, long fuzzing, whole clang-tidy, more runtimes (root, hours)'
 	@echo 'make loaded         the root layers beside stress, with 1.5 CPUs, RUNS=1 times (root, 10 minutes a run)'
 	@echo 'make mutants        does each mistake of tests/mutants make a test fail? (root, an hour)'
-	@echo 'make unit|replay|cli one kind of them'
+	@echo 'make unit|replay|cli|cli-static one kind of them; cli-static: of the static binary'
 	@echo 'make fuzz           every fuzz target over its corpus, then FUZZ_SECONDS each (default 10), or FUZZ_RUNS'
 	@echo 'make fuzz-libraries those that use libelf or capstone, with both built for it (network)'
 	@echo 'make fuzz-long      every fuzz target in turn, for ever, at idle priority; FUZZ_FOLDER=build/fuzz-long'
@@ -243,6 +243,8 @@ golden-update: $(addprefix $(BUILD)/tests/unit/,$(addprefix render/,formats asm 
 	@for test in $^; do LB_GOLDEN_UPDATE=1 $$test || exit 1; done
 cli: $(BIN)
 	@tests/cli/run.sh ./$(BIN)
+cli-static: $(STATIC)
+	@tests/cli/run.sh $(STATIC)
 check: unit replay cli
 check-root: $(BIN) $(BUILD)/tests/root/pprof-rules
 	@tests/root/run.sh ./$(BIN)
@@ -334,5 +336,5 @@ distclean: clean
 	$(BUILD)/tests/unit/*/*/*.d) $(UNIT_LIB_OBJS:.o=.d) $(REPLAY_BINS:=.d) $(FAKE_OBJS:.o=.d) \
 	$(FUZZ_BINS:=.d)
 
-.PHONY: all static help unit replay manual golden-update cli check check-root stats check-kernels check-python nightly loaded mutants fuzz fuzz-libraries fuzz-long fuzz-targets bench soak try-debian fmt lint install clean distclean
+.PHONY: all static help unit replay manual golden-update cli cli-static check check-root stats check-kernels check-python nightly loaded mutants fuzz fuzz-libraries fuzz-long fuzz-targets bench soak try-debian fmt lint install clean distclean
 .SECONDARY:
