@@ -24,7 +24,7 @@ PROTOC_C  ?= protoc-c
 PREFIX    ?= /usr/local
 HOST_ARCH := $(patsubst aarch64,arm64,$(shell uname -m))
 ARCH      ?= $(HOST_ARCH)
-VERSION   := 0.1.0
+VERSION   := $(shell sed -n 's/^version = "\(.*\)"/\1/p' python/pyproject.toml)
 
 comma     := ,
 # tools/sysroot.sh unpacks the libraries of the other architecture there.
