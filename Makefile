@@ -336,7 +336,7 @@ deb: $(STATIC)
 image: $(STATIC)
 	@packaging/image.py $(STATIC) $(ARCH) $(VERSION) dist
 release:
-	@packaging/release.sh '$(RELEASE)'
+	@packaging/release.sh '$(VERSION)'
 print-version:
 	@echo $(VERSION)
 
