@@ -24,7 +24,7 @@ PROTOC_C  ?= protoc-c
 PREFIX    ?= /usr/local
 HOST_ARCH := $(patsubst aarch64,arm64,$(shell uname -m))
 ARCH      ?= $(HOST_ARCH)
-VERSION   := 0.1.0
+VERSION   := $(shell sed -n 's/^version = "\(.*\)"/\1/p' python/pyproject.toml)
 
 comma     := ,
 # tools/sysroot.sh unpacks the libraries of the other architecture there.
@@ -308,8 +308,11 @@ compile_commands.json: Makefile $(SRCS) | $(GENERATED)
 		for a in $(subst ',,$(subst ",\\\",$(CPPFLAGS))) $(CFLAGS) -c; do printf ',"%s"' "$$a"; done; \
 		printf ',"%s"]}\n' "$$f"; sep=,; done; echo ']'; } > $@
 
-install: $(BIN)
-	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/lineburn
+# INSTALLED=$(STATIC) installs the static one.
+INSTALLED ?= $(BIN)
+COMPLETION = $(if $(CROSS),qemu-$(patsubst arm64,aarch64,$(ARCH))-static )./$(INSTALLED) completion
+install: $(INSTALLED)
+	install -D -m 755 $(INSTALLED) $(DESTDIR)$(PREFIX)/bin/lineburn
 	for folder in startup lineburn_hook lineburn; do \
 		install -d $(DESTDIR)$(PREFIX)/share/lineburn/python/$$folder && \
 		install -m 644 python/$$folder/*.py \
@@ -318,12 +321,25 @@ install: $(BIN)
 	install -m 644 python/pyproject.toml $(DESTDIR)$(PREFIX)/share/lineburn/python
 	install -D -m 644 docs/lineburn.1 $(DESTDIR)$(PREFIX)/share/man/man1/lineburn.1
 	install -D -m 644 docs/SKILL.md $(DESTDIR)$(PREFIX)/share/doc/lineburn/SKILL.md
-	./$(BIN) completion bash | install -D -m 644 /dev/stdin \
+	$(COMPLETION) bash | install -D -m 644 /dev/stdin \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/lineburn
-	./$(BIN) completion zsh | install -D -m 644 /dev/stdin \
+	$(COMPLETION) zsh | install -D -m 644 /dev/stdin \
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_lineburn
-	./$(BIN) completion fish | install -D -m 644 /dev/stdin \
+	$(COMPLETION) fish | install -D -m 644 /dev/stdin \
 		$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/lineburn.fish
+
+# ---- packages, in dist/ ----
+
+wheel: $(STATIC)
+	@packaging/wheel.py $(STATIC) $(ARCH) dist
+deb: $(STATIC)
+	@packaging/deb.sh $(ARCH) dist
+image: $(STATIC)
+	@packaging/image.py $(STATIC) $(ARCH) $(VERSION) dist
+release:
+	@packaging/release.sh '$(VERSION)'
+print-version:
+	@echo $(VERSION)
 
 # Keeps the Python environments of tools/venv.sh, the kernels of tests/kernels and the readers of tests/nightly, which are
 # downloaded.
@@ -337,5 +353,5 @@ distclean: clean
 	$(BUILD)/tests/unit/*/*/*.d) $(UNIT_LIB_OBJS:.o=.d) $(REPLAY_BINS:=.d) $(FAKE_OBJS:.o=.d) \
 	$(FUZZ_BINS:=.d)
 
-.PHONY: all static help unit replay manual golden-update cli cli-static check check-root stats check-kernels check-python nightly loaded mutants fuzz fuzz-libraries fuzz-long fuzz-targets bench soak try-debian fmt lint install clean distclean
+.PHONY: all static help unit replay manual golden-update cli cli-static check check-root stats check-kernels check-python nightly loaded mutants fuzz fuzz-libraries fuzz-long fuzz-targets bench soak try-debian fmt lint install wheel deb image release print-version clean distclean
 .SECONDARY:

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/as_root.h"
 #include "base/cleanup.h"
 #include "base/hashmap.h"
 #include "base/io.h"
@@ -133,12 +134,15 @@ static int size_maps(struct sampler *s)
 
 static int explain_load(int code, struct error *err)
 {
+	char advice[AS_ROOT_MAX_BYTES];
+
 	switch (-code) {
 	case EPERM:
 		return error_set_exit(
 			err, EXIT_SYSTEM, code,
-			"the kernel does not let this user load BPF programs; run as "
-			"root, or see what \"lineburn doctor\" says");
+			"the kernel does not let this user load BPF programs; see what "
+			"\"lineburn doctor\" says%s",
+			as_root_advice(advice, sizeof(advice)));
 	case EACCES:
 		return error_set_exit(
 			err, EXIT_SYSTEM, code,

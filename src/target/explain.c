@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/as_root.h"
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/io.h"
@@ -54,6 +55,7 @@ int explain_no_process(uint32_t pid, struct error *err)
 	struct inside inside = {.pid = pid};
 	struct proc_status status;
 	struct proc_stat stat;
+	char advice[AS_ROOT_MAX_BYTES];
 
 	if (dir >= 0 && !proc_dir_stat(dir, &stat) && !proc_dir_status(dir, &status)) {
 		if (status.tgid != pid)
@@ -71,9 +73,9 @@ int explain_no_process(uint32_t pid, struct error *err)
 	} else if (!kill((pid_t)pid, 0) || errno == EPERM) {
 		return error_set_exit(
 			err, EXIT_SYSTEM, -EACCES,
-			"process %u is hidden by an option of /proc (hidepid); run as "
-			"root, or add CAP_SYS_PTRACE",
-			pid);
+			"process %u is hidden by an option of /proc (hidepid); add "
+			"CAP_SYS_PTRACE%s",
+			pid, as_root_advice(advice, sizeof(advice)));
 	}
 	proc_dir_each(AT_FDCWD, list_in_namespace, &inside);
 	if (inside.nr)
