@@ -33,7 +33,8 @@ spin()
 END
 victim_begins() {
 	sleep "$(($1 / 3))"
-	as 30116 /usr/bin/python3 -S -E victim.py &
+	# Before others: its stacks shall be those of its work, and not of its first moment only.
+	nice -n -10 setpriv --reuid 30116 --regid 30116 --clear-groups /usr/bin/python3 -S -E victim.py &
 	victim=$!
 	attackers="$attackers $victim"
 	sleep "$(($1 - $1 / 3))"
@@ -42,7 +43,7 @@ victim_begins() {
 # is_whole NAME: 95 % of the victim's stacks, those of its first moment included, are whole, with its function
 is_whole() {
 	"$LB" annotate --json --pid "$victim" "$1.pb.gz" >"$1.victim.json" || return 1
-	profile_has "$1.victim.json" "s['count'] >= 50" \
+	profile_has "$1.victim.json" "s['count'] >= 500" \
 		"note('whole', walked('complete')) >= 0.95 * s['count']" \
 		"note('spin', max(f['total'] for f in d['functions'] if f['name'] == 'spin')) >= 0.9 * s['count']"
 }
@@ -66,20 +67,20 @@ figure attack-16-rules rules
 
 # Each is sampled now and then, and keeps its layout: it is not the CPU time that the victim shall lack.
 layouts() {
-	for i in $(seq 64); do
+	for i in $(seq 80); do
 		mkdir "layout-$i" || return 1
 		# shellcheck disable=SC2086 # a list of flags
 		gcc $C_FLAGS -rdynamic -DSPARE="$i" -o "layout-$i/python3.13" "$WORKLOADS/lying-python.c" \
 			"$WORKLOADS/not-python.c" -pthread || return 1
 	done
-	for i in $(seq 64); do
+	for i in $(seq 80); do
 		# shellcheck disable=SC2016 # for the inner shell
 		as 30017 timeout $ATTACK_S sh -c 'while echo none 5000 layout; do sleep 1; done | "$0" >/dev/null' \
 			"./layout-$i/python3.13" &
 		attackers="$attackers $!"
 	done
-	# A quarter of 64 is the attacker's part; the others are refused.
-	full layouts 15 >layouts.full || { tail -n 1 layouts.full; return 1; }
+	# 16 of the table's 64 places are the attacker's part; the others are refused.
+	full layouts 24 >layouts.full 2>&1 || { tail -n 1 layouts.full; return 1; }
 	profile_has layouts.json "note('refused', losses['pythons_unknown']) >= 48" && tail -n 1 layouts.full
 }
 figure attack-16-layouts layouts

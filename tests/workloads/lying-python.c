@@ -51,7 +51,7 @@ struct code {
 struct frame {
 	struct code *code;
 	struct frame *previous;
-	uint64_t spare[SPARE + 1];
+	uint64_t spare[SPARE % 2 + 1];
 	void *ip;
 	uint64_t owner;
 };
@@ -59,6 +59,7 @@ struct frame {
 struct state {
 	struct state *prev, *next;
 	void *interpreter;
+	uint64_t spare[SPARE / 2 + 1];
 	struct frame *frame;
 	uint64_t thread;
 };
