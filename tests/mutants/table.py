@@ -594,7 +594,7 @@ MUTANTS = [
      "src/base/tool.c", "unit base/tool",
      "prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || capabilities_keep(0, false)", "prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)"),
     ("groups-of-the-name-only", "the command of run under sudo has only the user's first group",
-     "src/base/user.c", "unit base/user",
+     "src/base/user.c", "root run-command",
      "\tadd_group(gid, ret, &nr, max);\n\tif (!ask(", "\tadd_group(gid, ret, &nr, max);\n\tif (nr) return nr;\n\tif (!ask("),
     ("number-as-name", "--user takes a name of digits for the user with that number of getent",
      "src/base/user.c", "unit base/user",
