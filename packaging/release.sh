@@ -45,7 +45,7 @@ for arch in x86_64 arm64; do
 	make static wheel deb image ARCH=$arch
 	cp build/static/$arch/lineburn "dist/lineburn-$version-$arch"
 done
-sed "s|image: localhost/lineburn\$|&:$version|" packaging/daemonset.yaml >"dist/lineburn-$version-daemonset.yaml"
+cp packaging/daemonset.yaml "dist/lineburn-$version-daemonset.yaml"
 git archive --prefix="lineburn-$version/" HEAD | gzip -n9 >"dist/lineburn-$version.tar.gz"
 sbom=lineburn-$version.spdx.json
 packaging/sbom.py "build/static/$(uname -m)/lineburn" dist/* >$sbom
