@@ -54,6 +54,16 @@ python_of() {
 	done
 }
 
+# make_deb: makes the package, and prints the path of a copy. Scripts run at once.
+make_deb() {
+	# shellcheck disable=SC2016 # for the inner shell
+	flock "$WORK/deb.lock" sh -euc 'make -s -C "$TOP" deb >deb.log 2>&1 || { tail -n 3 deb.log; exit 1; }
+		cp "$(tail -n 1 deb.log)" .'
+	make_deb_status=$?
+	[ $make_deb_status -ne 0 ] || echo "$PWD/lineburn_$(version)_amd64.deb"
+	return $make_deb_status
+}
+
 # ---- Debian in a folder ----
 
 # debian_begin SUITE: makes a minimal system in $root. apt does not ask, and takes only what is needed.
@@ -145,8 +155,8 @@ debian_upgrades() {
 
 # debian SUITE: all of these
 debian() {
-	make -s -C "$TOP" deb >build.log 2>&1 || { fail "packages-$1" "$(tail -n 1 build.log)"; return; }
-	deb=$TOP/dist/lineburn_$(version)_amd64.deb
+	debian_said=$(make_deb) || { fail "packages-$1" "$debian_said"; return; }
+	deb=$debian_said
 	root=$(mktemp -d "/var/tmp/lineburn-$1.XXXXXX")
 	chmod 755 "$root"
 	trap 'rm -rf --one-file-system "$root"' EXIT

@@ -5,8 +5,7 @@
 . "${TOP:?}/tests/root/lib.sh"
 . "$TOP/tests/nightly/lib-packages.sh"
 
-make -s -C "$TOP" deb >build.log 2>&1 || { fail packages-deb "$(tail -n 1 build.log)"; exit 0; }
-deb=$TOP/dist/lineburn_$(version)_amd64.deb
+deb=$(make_deb) || { fail packages-deb "$deb"; exit 0; }
 
 no_lintian_errors() {
 	lintian --allow-root --fail-on error,warning "$deb"
