@@ -123,7 +123,7 @@ END
 	grep -q '# here' install.log || { tail -n 1 install.log; return 1; }
 	cp "$root/srv/test/lineburn.pb.gz" debian.pb.gz
 	"$LB" annotate --json --skip-compile debian.pb.gz >debian.json || return 1
-	profile_has debian.json "hottest()[0].startswith('hot.py:')"
+	profile_has debian.json "hottest().startswith('hot.py:')"
 }
 
 # debian_contents: what is there beside the program
