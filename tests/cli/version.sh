@@ -1,5 +1,6 @@
 #!/bin/sh
-# --version prints one line; with --verbose also what was compiled, and with what.
-lineburn --version
-lineburn version --verbose | sed 's/^contains:/built with:/; s/: .*/:/'
+# --version prints one line: the number of python/pyproject.toml, where it is alone. With --verbose
+# also what was compiled, and with what.
+lineburn --version | sed "s/ [0-9][0-9.]*$/ NUMBER/"
+lineburn version --verbose | sed 's/ [0-9][0-9.]*$/ NUMBER/; s/^contains:/built with:/; s/: .*/:/'
 lineburn -V -v | grep -c 'libbpf [0-9]'
