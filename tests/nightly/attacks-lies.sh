@@ -2,7 +2,7 @@
 # Attack 25 of docs/security.md: helpers that were taken over, and lie (tests/root/liar.c), in a recording of
 # the whole machine. It begins, goes on, ends, and counts what it refused; it keeps no descriptor that it did
 # not ask for; and programs that begin when the helpers are honest again have their lines.
-# Takes 150 s.
+# Takes 300 s.
 . "${TOP:?}/tests/root/lib.sh"
 . "$TOP/tests/root/lib-attacks.sh"
 
