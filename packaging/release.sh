@@ -48,8 +48,8 @@ done
 cp packaging/daemonset.yaml "dist/lineburn-$version-daemonset.yaml"
 git archive --prefix="lineburn-$version/" HEAD | gzip -n9 >"dist/lineburn-$version.tar.gz"
 sbom=lineburn-$version.spdx.json
-packaging/sbom.py build/static/x86_64/lineburn dist/* >$sbom
-mv $sbom dist
+packaging/sbom.py build/static/x86_64/lineburn dist/* >"$sbom"
+mv "$sbom" dist
 (cd dist && sha256sum -- * >../SHA256SUMS && mv ../SHA256SUMS .)
 awk '/^## / { part++ } part == 1' CHANGELOG.md >notes
 git tag -a "v$version" --cleanup=whitespace -F notes

@@ -9,7 +9,7 @@ printf '%s\n' 'import time' 'end = time.process_time() + 1' 'while time.process_
 for _ in $(seq "${INSTALL_ROUNDS:-9}"); do
 	rm -rf venv
 	python3 -m venv venv || exit 1
-	python3 -S - "$wheel" >>times <<'END'
+	python3 -S - "$wheel" >>seconds <<'END'
 import subprocess
 import sys
 import time
@@ -28,7 +28,7 @@ import os
 import statistics
 import sys
 
-pairs = [tuple(map(float, line.split())) for line in open("times", encoding="ascii")]
+pairs = [tuple(map(float, line.split())) for line in open("seconds", encoding="ascii")]
 print("## The packages\n\n| file | bytes |\n|---|---|")
 for line in open("made", encoding="ascii"):
     path = os.path.join(sys.argv[1], line.strip())

@@ -17,26 +17,11 @@ least_line() {
 	awk '/^sudo podman run .*--read-only/ { on = 1 } on { print } on && !/\\$/ { exit }' "$TOP/docs/install.md"
 }
 
-# wrap NAME [GLOBAL... SUBCOMMAND OPTION...]: NAME is a script in PATH from now on: it adds the options to
-# the real one. sudo alone is "as it is", where there is none or it has no rules for root.
+# wrap NAME: the script on stdin is NAME in PATH from now on
 wrap() {
 	mkdir -p bin
-	wrap_name=$1
-	shift
-	{
-		echo '#!/bin/sh'
-		if [ "$wrap_name" = sudo ]; then
-			# shellcheck disable=SC2016 # for that script
-			echo 'exec "$@"'
-		else
-			wrap_globals=${*%% run *}
-			wrap_options=${*#* run }
-			# shellcheck disable=SC2016 # for that script
-			printf 'command=$1\nshift\n[ "$command" = run ] || exec %s "$command" "$@"\nexec %s run %s "$@"\n' \
-				"$(command -v "$wrap_name")" "$(command -v "$wrap_name") $wrap_globals" "$wrap_options"
-		fi
-	} >"bin/$wrap_name"
-	chmod 755 "bin/$wrap_name"
+	{ echo '#!/bin/sh' && cat; } >"bin/$1"
+	chmod 755 "bin/$1"
 	case $PATH in
 	"$PWD/bin":*) ;;
 	*) PATH=$PWD/bin:$PATH ;;
@@ -79,8 +64,7 @@ debian_begin() {
 	printf '#!/bin/sh\nexec "$@"\n' >"$root/usr/local/bin/sudo"
 	chmod 755 "$root/usr/local/bin/sudo"
 	mkdir "$root/srv/test"
-	within apt-get update -qq >apt.log 2>&1 && within apt-get install -qq python3-numba >>apt.log 2>&1 ||
-		{ tail -n 1 apt.log; return 1; }
+	within sh -euc 'apt-get update -qq && apt-get install -qq python3-numba' >apt.log 2>&1 || { tail -n 1 apt.log; return 1; }
 }
 
 # within COMMAND...: runs it in $root, in /srv/test
@@ -146,8 +130,9 @@ debian_upgrades() {
 	within dpkg --purge lineburn && within dpkg -i older.deb || return 1
 	mkdir "$root/var/lib/lineburn"
 	: >"$root/var/lib/lineburn/kept"
-	within sh -c 'dpkg -i lineburn_*.deb' && [ -e "$root/var/lib/lineburn/kept" ] && [ "$(within lineburn version)" = "lineburn $(version)" ] ||
-		{ echo "the upgrade failed"; return 1; }
+	within sh -c 'dpkg -i lineburn_*.deb' || return 1
+	[ -e "$root/var/lib/lineburn/kept" ] || { echo "the recordings are gone"; return 1; }
+	[ "$(within lineburn version)" = "lineburn $(version)" ] || { echo "the version is still $(within lineburn version)"; return 1; }
 	within dpkg --purge lineburn || return 1
 	! within getent group lineburn || { echo "its group is left"; return 1; }
 	! within find / -xdev -name '*lineburn*' -not -path '/srv/*' | grep .

@@ -20,12 +20,16 @@ mkdir -m 750 state
 chgrp 12345 state
 # shellcheck disable=SC2086 # flags
 gcc $C_FLAGS -o hot "$WORKLOADS/hot.c"
+# has_files N: it has written so many
+has_files() {
+	[ "$(find state -name '*.pb.gz' | wc -l)" -ge "$1" ]
+}
 service() {
 	./hot 60 >/dev/null &
 	beside=$!
 	timeout -s INT 60 python3 "$TOP/tests/nightly/service.py" "$unit" "$static" "$PWD/state" --window=2s >service.out 2>&1 &
 	recorder=$!
-	wait_until 50 sh -c '[ "$(ls state | wc -l)" -ge 3 ]' || { cat service.out; return 1; }
+	wait_until 50 has_files 3 || { cat service.out; return 1; }
 	kill -INT $recorder
 	wait $recorder
 	kill $beside
