@@ -24,6 +24,7 @@
 struct ban {
 	int fd; /* O_PATH */
 	uint64_t dev, inode, mount_id; /* inode 0: the whole mount */
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
 };
 
 #define MAX_BANS CHILD_MAX_UNDEAD
@@ -94,6 +95,7 @@ static bool find_subject(int base_fd, const struct look *look, struct ban *ret)
 
 static bool is_banned(int base_fd, const struct look *look)
 {
+	uint64_t now_ns = clock_now_ns();
 	struct ban subject;
 
 	if (!opener.nr_bans || !find_subject(base_fd, look, &subject))
@@ -101,6 +103,10 @@ static bool is_banned(int base_fd, const struct look *look)
 	for (size_t i = 0; i < opener.nr_bans; i++) {
 		const struct ban *ban = &opener.bans[i];
 
+		/* A file of a good mount may be late once, on a slow disk. */
+		if (!ban->inode &&
+		    now_ns - ban->time_ns > OPENER_LATE_S * CLOCK_SECOND_NS)
+			continue;
 		if (ban->inode ? ban->inode == subject.inode && ban->dev == subject.dev
 			       : ban->mount_id == subject.mount_id && !subject.inode)
 			return true;
@@ -116,6 +122,7 @@ static void ban(int base_fd, const struct look *look)
 	if (!find_subject(base_fd, look, &subject))
 		return;
 	subject.fd = fcntl(base_fd, F_DUPFD_CLOEXEC, 0);
+	subject.time_ns = clock_now_ns();
 	if (subject.fd < 0)
 		return;
 	if (opener.nr_bans == MAX_BANS)

@@ -4,7 +4,8 @@
  *
  * A look that does not end in time leaves its process behind, which may wait for ever, and
  * the next one gets a fresh process. The target of such a look is banned: its directory in
- * /proc (that is, its tgid and start), and the mount of a file that could not be opened.
+ * /proc (that is, its tgid and start), and for OPENER_LATE_S seconds the mount of a file that
+ * could not be opened.
  * Stuck processes count against the user of their target (worker/child.h); when a user has
  * too many, or two late looks in OPENER_LATE_S seconds (root: eight), looks for that user
  * fail at once, with -EBUSY.
