@@ -54,4 +54,4 @@ log=$work/log
 }
 deb=lineburn_${version}_$deb_arch.deb
 cp "$work/$deb" "$dist/$deb"
-echo "$dist/$deb"
+echo "$2/$deb"

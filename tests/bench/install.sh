@@ -2,7 +2,8 @@
 # The packages: their sizes, and the time from "pip install" of the wheel to the first listing.
 # INSTALL_ROUNDS: new environments (9).
 . "${TOP:?}/tests/root/lib.sh"
-make -C "$TOP" -s wheel deb image >made || exit 1
+make -C "$TOP" -s wheel deb image >made.log || exit 1
+grep '^dist/' made.log >made
 wheel=$TOP/$(grep '\.whl$' made)
 printf '%s\n' 'import time' 'end = time.process_time() + 1' 'while time.process_time() < end:' '    pass' >hot.py
 

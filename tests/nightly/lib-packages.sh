@@ -43,7 +43,7 @@ python_of() {
 make_deb() {
 	# shellcheck disable=SC2016 # for the inner shell
 	flock "$WORK/deb.lock" sh -euc 'make -s -C "$TOP" deb >deb.log 2>&1 || { tail -n 3 deb.log; exit 1; }
-		cp "$(tail -n 1 deb.log)" .'
+		cp "$TOP/$(tail -n 1 deb.log)" .'
 	make_deb_status=$?
 	[ $make_deb_status -ne 0 ] || echo "$PWD/lineburn_$(version)_amd64.deb"
 	return $make_deb_status
