@@ -1,7 +1,8 @@
 # lineburn: which source lines burn CPU.
 #
 # Knobs (make VAR=value):
-#   CC CLANG BPFTOOL PREFIX DESTDIR ARCH   as usual; ARCH: x86_64 or arm64
+#   CC CLANG BPFTOOL PREFIX DESTDIR   as usual
+#   ARCH=arm64    cross-compiles, in a separate build folder (tools/setup.sh cross); or x86_64
 #   DEBUG=1       no optimisation, assertions
 #   DEVELOPER=1   warnings are errors
 #   SAN=address,undefined   sanitizers, with clang, in a separate build folder; fuzz targets
@@ -21,13 +22,24 @@ CLANG_FORMAT ?= $(call first_of,clang-format-14 clang-format-19 clang-format)
 CLANG_TIDY ?= $(call first_of,clang-tidy-14 clang-tidy-19 clang-tidy)
 PROTOC_C  ?= protoc-c
 PREFIX    ?= /usr/local
-ARCH      ?= $(patsubst aarch64,arm64,$(shell uname -m))
-VERSION   := 0.1.0
+HOST_ARCH := $(patsubst aarch64,arm64,$(shell uname -m))
+ARCH      ?= $(HOST_ARCH)
+VERSION   := $(shell sed -n 's/^version = "\(.*\)"/\1/p' python/pyproject.toml)
 
 comma     := ,
+# tools/sysroot.sh unpacks the libraries of the other architecture there.
+CROSS     := $(filter-out $(HOST_ARCH),$(ARCH))
+TUPLE     := $(patsubst arm64,aarch64,$(ARCH))-linux-gnu
+ifneq ($(CROSS),)
+SYSROOT   := build/sysroot/$(ARCH)
+CC        := $(TUPLE)-gcc
+CPPFLAGS  += -isystem $(SYSROOT)/usr/include -isystem $(SYSROOT)/usr/include/$(TUPLE)
+LDFLAGS   += -L$(SYSROOT)/usr/lib/$(TUPLE)
+endif
 # A build with RUNTIMES has its own generated files.
-BUILD     := build$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(DEBUG),-debug)$(if $(RUNTIMES),-$(notdir $(RUNTIMES)))
-GEN       := build$(if $(RUNTIMES),-$(notdir $(RUNTIMES)))/gen
+BASE      := build$(if $(CROSS),-$(ARCH))
+BUILD     := $(BASE)$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(DEBUG),-debug)$(if $(RUNTIMES),-$(notdir $(RUNTIMES)))
+GEN       := $(BASE)$(if $(RUNTIMES),-$(notdir $(RUNTIMES)))/gen
 
 Q         := $(if $(V),,@)
 say        = $(if $(V),,@printf '  %-7s %s\n' $(1) $(2);)
@@ -48,9 +60,11 @@ endif
 LIB_CFLAGS := $(CFLAGS) $(if $(SAN),-fsanitize=fuzzer-no-link -fsanitize-coverage=trace-pc-guard)
 CFLAGS    += $(if $(or $(DEBUG),$(SAN)),,-D_FORTIFY_SOURCE=2) -fstack-protector-strong -fPIE
 LDFLAGS   += -pie -Wl,-z,relro,-z,now $(if $(SAN),-fsanitize=$(SAN))
-LDLIBS    += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -liberty -ldl -lm -pthread
+LDLIBS    += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -liberty -lm -pthread
 
-BPF_CFLAGS := -g -O2 -target bpf -mcpu=v2 -fstack-usage -D__TARGET_ARCH_$(patsubst x86_64,x86,$(ARCH)) \
+# Line tables of BPF programs are part of the binary: without the folder's name in them, a
+# build elsewhere is the same.
+BPF_CFLAGS := -g -O2 -ffile-prefix-map=$(CURDIR)=. -target bpf -mcpu=v2 -fstack-usage -D__TARGET_ARCH_$(patsubst x86_64,x86,$(ARCH)) \
 	      -Iinclude -Ivmlinux/$(ARCH) -Ibpf -Wall -Wextra -Wno-unused-parameter
 
 PROTOS    := $(wildcard src/profile/*.proto)
@@ -60,7 +74,9 @@ SRCS      := $(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c) $(if $(RUNTIMES),$
 LIB_OBJS  := $(patsubst %.c,$(BUILD)/%.o,$(filter-out src/main.c,$(SRCS))) \
 	     $(PROTO_C:$(GEN)/%.c=$(BUILD)/gen/%.o)
 LIB       := $(BUILD)/liblineburn.a
-BIN       := $(if $(SAN)$(DEBUG)$(RUNTIMES),$(BUILD)/,)lineburn
+GENERATED := $(SKELS) $(PROTO_C) $(GEN)/terminfo.h $(GEN)/built_with.h
+BIN       := $(if $(SAN)$(DEBUG)$(RUNTIMES)$(CROSS),$(BUILD)/,)lineburn
+STATIC    := build/static/$(ARCH)/lineburn
 
 UNIT_SRCS := $(sort $(wildcard tests/unit/*/*.c tests/unit/*/*/*.c))
 UNIT_BINS := $(UNIT_SRCS:%.c=$(BUILD)/%)
@@ -76,6 +92,7 @@ all: $(BIN)
 
 help:
 	@echo 'make                build ./lineburn'
+	@echo 'make static         build/static/ARCH/lineburn, which needs no libraries; ARCH=arm64 cross-compiles it'
 	@echo 'make check          unit (golden output too), replay and CLI tests (no root)'
 	@echo 'make check-root     tests that sample real programs (root)'
 	@echo 'make stats          statistics with narrow bounds, before an issue is resolved (root, quiet machine, 15 minutes)'
@@ -84,7 +101,7 @@ help:
 	@echo 'make nightly        statistics, soak, kernels, long fuzzing, whole clang-tidy, more runtimes (root, hours)'
 	@echo 'make loaded         the root layers beside stress, with 1.5 CPUs, RUNS=1 times (root, 10 minutes a run)'
 	@echo 'make mutants        does each mistake of tests/mutants make a test fail? (root, an hour)'
-	@echo 'make unit|replay|cli one kind of them'
+	@echo 'make unit|replay|cli|cli-static one kind of them; cli-static: of the static binary'
 	@echo 'make fuzz           every fuzz target over its corpus, then FUZZ_SECONDS each (default 10), or FUZZ_RUNS'
 	@echo 'make fuzz-libraries those that use libelf or capstone, with both built for it (network)'
 	@echo 'make fuzz-long      every fuzz target in turn, for ever, at idle priority; FUZZ_FOLDER=build/fuzz-long'
@@ -102,6 +119,18 @@ help:
 $(BIN): $(BUILD)/src/main.o $(LIB)
 	$(call say,LINK,$@)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+# From the same objects. What this links must not load modules of the C library at run time: the
+# linker warns of each call that would, and a warning is an error. Most of capstone is tables for
+# architectures that lineburn does not decode: without their functions these are not linked.
+STATIC_LIBS = $(filter-out -ldw,$(shell pkg-config --static --libs $(PKGS))) -liberty -lm -pthread
+NOT_LINKED  = $(filter-out X86_% AArch64_% cs_%,$(shell nm $(SYSROOT)/usr/lib/$(TUPLE)/libcapstone.a 2>/dev/null | \
+	      sed -n 's/.* T \(.*_global_init\|.*_option\)$$/\1/p'))
+static: $(STATIC)
+$(STATIC): $(BUILD)/src/main.o $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CC) $(CFLAGS) $(LDFLAGS) -static-pie -s -Wl,--fatal-warnings \
+		$(NOT_LINKED:%=-Wl,--defsym=%=0) -o $@ $^ $(STATIC_LIBS)
+
 $(LIB): $(LIB_OBJS)
 	$(call say,AR,$@)rm -f $@ && ar rcs $@ $^
 
@@ -109,7 +138,7 @@ $(LIB): $(LIB_OBJS)
 ifneq ($(SAN),)
 $(foreach room,base analyze decode/cfi decode/elf decode/python process record symbolize,$(BUILD)/src/$(room)/%.o): LIB_CFLAGS += -O1
 endif
-$(BUILD)/%.o: %.c | $(SKELS) $(PROTO_C)
+$(BUILD)/%.o: %.c | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(LIB_CFLAGS) -MMD -MP -c -o $@ $<
 
@@ -126,12 +155,23 @@ $(GEN)/%.pb-c.c: src/profile/%.proto
 	@mkdir -p $(@D)
 	$(call say,PROTO,$@)$(PROTOC_C) --proto_path=src/profile --c_out=$(GEN) $<
 
+# A terminal's description, for systems that have none.
+$(GEN)/terminfo.h: Makefile
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)infocmp -0 -Q2 xterm-256color | sed -n 's/^b64:.*/#define TERMINFO_XTERM "&"/p' > $@.tmp && mv $@.tmp $@
+
+# For version --verbose.
+$(GEN)/built_with.h: Makefile
+	@mkdir -p $(@D)
+	$(call say,GEN,$@){ echo '#define BUILT_BPF_COMPILER "$(shell $(CLANG) --version | head -n 1)"'; \
+		echo '#define BUILT_LIBRARIES "$(foreach p,$(filter-out libdw,$(PKGS)),$(p) $(shell pkg-config --modversion $(p)),) libiberty"'; } > $@
+
 # bpf-stack.py: an older kernel may refuse call chains that the kernel here accepts.
-build/bpf/%.bpf.o: bpf/%.bpf.c tools/bpf-stack.py $(wildcard bpf/*.h bpf/*/*.h include/*.h) $(wildcard vmlinux/$(ARCH)/*.h)
+$(BASE)/bpf/%.bpf.o: bpf/%.bpf.c tools/bpf-stack.py $(wildcard bpf/*.h bpf/*/*.h include/*.h) $(wildcard vmlinux/$(ARCH)/*.h)
 	@mkdir -p $(@D)
 	$(call say,BPF,$@)$(CLANG) $(BPF_CFLAGS) -c -o $@ $< && tools/bpf-stack.py $(if $(V),-v) $@ || { rm -f $@; exit 1; }
 
-$(GEN)/%.skel.h: build/bpf/%.bpf.o
+$(GEN)/%.skel.h: $(BASE)/bpf/%.bpf.o
 	@mkdir -p $(@D)
 	$(call say,SKEL,$@)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp && mv $@.tmp $@
 
@@ -204,6 +244,8 @@ golden-update: $(addprefix $(BUILD)/tests/unit/,$(addprefix render/,formats asm 
 	@for test in $^; do LB_GOLDEN_UPDATE=1 $$test || exit 1; done
 cli: $(BIN)
 	@tests/cli/run.sh ./$(BIN)
+cli-static: $(STATIC)
+	@tests/cli/run.sh $(STATIC)
 check: unit replay cli
 check-root: $(BIN) $(BUILD)/tests/root/pprof-rules
 	@tests/root/run.sh ./$(BIN)
@@ -260,14 +302,17 @@ fmt:
 lint: compile_commands.json
 	@CLANG_FORMAT=$(CLANG_FORMAT) CLANG_TIDY=$(CLANG_TIDY) tools/lint.sh
 
-compile_commands.json: Makefile $(SRCS) | $(SKELS) $(PROTO_C)
+compile_commands.json: Makefile $(SRCS) | $(GENERATED)
 	$(Q){ echo '['; sep=; for f in $(SRCS); do \
 		printf '%s{"directory":"%s","file":"%s","arguments":["$(CC)"' "$$sep" "$(CURDIR)" "$$f"; \
 		for a in $(subst ',,$(subst ",\\\",$(CPPFLAGS))) $(CFLAGS) -c; do printf ',"%s"' "$$a"; done; \
 		printf ',"%s"]}\n' "$$f"; sep=,; done; echo ']'; } > $@
 
-install: $(BIN)
-	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/lineburn
+# INSTALLED=$(STATIC) installs the static one.
+INSTALLED ?= $(BIN)
+COMPLETION = $(if $(CROSS),qemu-$(patsubst arm64,aarch64,$(ARCH))-static )./$(INSTALLED) completion
+install: $(INSTALLED)
+	install -D -m 755 $(INSTALLED) $(DESTDIR)$(PREFIX)/bin/lineburn
 	for folder in startup lineburn_hook lineburn; do \
 		install -d $(DESTDIR)$(PREFIX)/share/lineburn/python/$$folder && \
 		install -m 644 python/$$folder/*.py \
@@ -276,18 +321,31 @@ install: $(BIN)
 	install -m 644 python/pyproject.toml $(DESTDIR)$(PREFIX)/share/lineburn/python
 	install -D -m 644 docs/lineburn.1 $(DESTDIR)$(PREFIX)/share/man/man1/lineburn.1
 	install -D -m 644 docs/SKILL.md $(DESTDIR)$(PREFIX)/share/doc/lineburn/SKILL.md
-	./$(BIN) completion bash | install -D -m 644 /dev/stdin \
+	$(COMPLETION) bash | install -D -m 644 /dev/stdin \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/lineburn
-	./$(BIN) completion zsh | install -D -m 644 /dev/stdin \
+	$(COMPLETION) zsh | install -D -m 644 /dev/stdin \
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_lineburn
-	./$(BIN) completion fish | install -D -m 644 /dev/stdin \
+	$(COMPLETION) fish | install -D -m 644 /dev/stdin \
 		$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/lineburn.fish
+
+# ---- packages, in dist/ ----
+
+wheel: $(STATIC)
+	@packaging/wheel.py $(STATIC) $(ARCH) dist
+deb: $(STATIC)
+	@packaging/deb.sh $(ARCH) dist
+image: $(STATIC)
+	@packaging/image.py $(STATIC) $(ARCH) $(VERSION) dist
+release:
+	@packaging/release.sh '$(VERSION)'
+print-version:
+	@echo $(VERSION)
 
 # Keeps the Python environments of tools/venv.sh, the kernels of tests/kernels and the readers of tests/nightly, which are
 # downloaded.
 clean:
 	rm -rf build-* lineburn compile_commands.json
-	find build -mindepth 1 -maxdepth 1 ! -name venv ! -name kernels ! -name readers -exec rm -rf {} + 2>/dev/null || true
+	find build -mindepth 1 -maxdepth 1 ! -name venv ! -name kernels ! -name readers ! -name sysroot -exec rm -rf {} + 2>/dev/null || true
 distclean: clean
 	rm -rf build
 
@@ -295,5 +353,5 @@ distclean: clean
 	$(BUILD)/tests/unit/*/*/*.d) $(UNIT_LIB_OBJS:.o=.d) $(REPLAY_BINS:=.d) $(FAKE_OBJS:.o=.d) \
 	$(FUZZ_BINS:=.d)
 
-.PHONY: all help unit replay manual golden-update cli check check-root stats check-kernels check-python nightly loaded mutants fuzz fuzz-libraries fuzz-long fuzz-targets bench soak try-debian fmt lint install clean distclean
+.PHONY: all static help unit replay manual golden-update cli cli-static check check-root stats check-kernels check-python nightly loaded mutants fuzz fuzz-libraries fuzz-long fuzz-targets bench soak try-debian fmt lint install wheel deb image release print-version clean distclean
 .SECONDARY:

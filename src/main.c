@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/completion.h"
 #include "cli/options.h"
+#include "cli/version.h"
 #include "decode/requests.h"
 #include "doctor/doctor.h"
 #include "launch/python_hook.h"
@@ -40,7 +41,7 @@ static int run(const struct options *o, int *status, struct error *err)
 		completion_print(o->shell, stdout);
 		return 0;
 	case COMMAND_VERSION:
-		puts("lineburn " LINEBURN_VERSION);
+		version_print(o->verbose, stdout);
 		return 0;
 	case COMMAND_HELP:
 	case COMMAND_NONE:

@@ -27,6 +27,7 @@ echo "$(($(date +%s) - started)) setup-and-build" >>"$logs/times"
 	suite lint make lint
 	suite tools tests/tools/run.sh
 	suite python make check-python
+	suite cli-static make cli-static
 } >"$logs/beside" &
 beside=$!
 # All unit tests run with sanitizers. Two of them test more without their shadow memory.

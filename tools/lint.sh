@@ -61,14 +61,14 @@ check_includes() {
 		'base/|render/|profile/(profile|labels|mapping_kind)\.h|analyze/(attribution|hot_lines|machine_code|phase|call_tree|groups|filter|frame_filter|profile_diff|diff_rule|diff_stacks)\.h|lineburn\.h'
 	may_include src/export \
 		'base/|export/|profile/(profile|labels|pprof|gzip|mapping_kind|series)\.h|analyze/(attribution|line_stacks|phase|tally)\.h'
-	may_include src/live 'base/|live/|profile/(profile|mirror)\.h|analyze/|render/(figure|text)\.h'
+	may_include src/live 'base/|live/|profile/(profile|mirror)\.h|analyze/|render/(figure|text)\.h|terminfo\.h"'
 	may_include src/target 'base/|process/|target/|collect/filter\.h|lineburn_filter\.h'
 	may_include src/launch 'base/|worker/broker\.h|process/proc_dir\.h|launch/'
 	may_include src/doctor 'base/|doctor/|collect/(jit_probe|kernel_quirks)\.h'
 	may_include src/record \
 		'(base|worker|opener|collect|process|runtime|unwind|symbolize|profile|analyze|target|launch|record)/'
 	may_include src/cli \
-		'(base|worker|collect|process|runtime|unwind|symbolize|profile|analyze|render|export|live|target|launch|record|doctor|cli)/'
+		'(base|worker|collect|process|runtime|unwind|symbolize|profile|analyze|render|export|live|target|launch|record|doctor|cli)/|built_with\.h"'
 	# shellcheck disable=SC2086 # a list
 	unknown=$(find src -mindepth 1 -maxdepth 1 -type d | grep -vxF "$(printf '%s\n' $rows)")
 	may_include src/main.c '(base|cli|decode|doctor|launch|worker)/'

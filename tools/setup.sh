@@ -2,8 +2,9 @@
 # Installs the packages that lineburn needs on Debian 12 or 13; for the demo and the tests also Numba
 # and others, in Python environments below build/venv (tools/venv.sh). If everything is installed it
 # ends quickly and needs no root.
-# usage: tools/setup.sh [build|demo|test|nightly]   (default: test, which includes build and demo;
-# nightly: also runtimes and tools that only tools/nightly.sh uses)
+# usage: tools/setup.sh [build|demo|test|nightly|cross]   (default: test, which includes build and demo;
+# nightly: also runtimes and tools that only tools/nightly.sh uses; cross: build, and what "make static
+# ARCH=arm64" needs)
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -12,23 +13,21 @@ distro=$(sed -n 's/^ID=//p' /etc/os-release 2>/dev/null || true)
 release=$(sed -n 's/^VERSION_ID="\{0,1\}\([0-9]*\).*/\1/p' /etc/os-release 2>/dev/null || true)
 # Package names differ by release. On other systems the script prints them without versions.
 llvm=
-debuginfod=libdebuginfod1
 case "$distro-$release" in
 debian-12)
 	llvm=-14
 	;;
 debian-13)
 	llvm=-19
-	debuginfod=libdebuginfod1t64
 	;;
 esac
 
 build="make gcc libc6-dev pkg-config clang$llvm llvm$llvm bpftool libbpf-dev libelf-dev
 	libdw-dev zlib1g-dev liblzma-dev libprotobuf-c-dev protobuf-c-compiler libiberty-dev
-	libjansson-dev nettle-dev libcapstone-dev libncurses-dev python3"
+	libjansson-dev nettle-dev libcapstone-dev libncurses-dev ncurses-bin python3"
 # Packages that the tests need.
 test="libcmocka-dev clang-format$llvm clang-tidy$llvm libclang-rt$llvm-dev shellcheck git g++
-	llvm binutils elfutils dwz xz-utils sudo procps util-linux man-db $debuginfod
+	llvm binutils elfutils dwz xz-utils sudo procps util-linux man-db debuginfod
 	linux-perf musl-tools tmux podman runc crun e2fsprogs libc6-dbg"
 
 # Adds package $2 unless command $1 exists, whatever its origin.
@@ -67,6 +66,9 @@ packages=$build
 venvs=
 case "$want" in
 build) ;;
+cross)
+	packages="$packages gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static"
+	;;
 demo)
 	add_command node nodejs
 	add_python
@@ -84,7 +86,7 @@ test | nightly)
 	[ "$want" = test ] || add_nightly
 	;;
 *)
-	echo "usage: tools/setup.sh [build|demo|test|nightly]" >&2
+	echo "usage: tools/setup.sh [build|demo|test|nightly|cross]" >&2
 	exit 2
 	;;
 esac
@@ -127,6 +129,8 @@ if [ -n "$venvs" ]; then
 		give_back
 	fi
 fi
+
+[ "$want" != cross ] || tools/sysroot.sh arm64
 
 # Call pprof once: newer Go compiles it at the first call, which takes a minute.
 case $want in

@@ -76,7 +76,10 @@ def failure(binary, status, said) -> Error:
                  if line.startswith("lineburn: ")]
     sentence = sentences[-1] if sentences else "%s ended with status %d" % (binary, status)
     if status == EXIT_SYSTEM:
-        error = NotAllowed(sentence + _how_to_allow(binary))
+        how = _how_to_allow(binary)
+        if how:  # the command in the sentence is not one that the user typed
+            sentence = sentence.partition("; see what ")[0]
+        error = NotAllowed(sentence + how)
     else:
         error = Error(sentence)
     error.status = status

@@ -190,7 +190,7 @@ static int descend(struct diff_stacks *s, uint32_t *at, uint32_t function, size_
 {
 	const struct diff_stack_node node = {.parent = *at, .function = function};
 	uint64_t hash = hash_u64(0, (uint64_t)*at << 32 | function);
-	uint32_t number = hashmap_find(&s->index, hash, is_node, &node, s);
+	uint32_t number = hashmap_get(&s->index, hash, is_node, &node, s);
 
 	if (number == HASHMAP_NONE) {
 		if (s->nr_nodes >= max)

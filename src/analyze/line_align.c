@@ -76,7 +76,7 @@ static bool text_eq(uint32_t item, const void *key, const void *ctx)
 static int number_text(struct aligner *a, const char *text, uint32_t *ret)
 {
 	uint64_t hash = hash_bytes(0, text, strlen(text));
-	uint32_t found = hashmap_find(&a->index, hash, text_eq, text, a);
+	uint32_t found = hashmap_get(&a->index, hash, text_eq, text, a);
 
 	*ret = found != HASHMAP_NONE ? found : (uint32_t)a->nr_texts;
 	if (found != HASHMAP_NONE)

@@ -31,7 +31,7 @@ static bool has_id(uint32_t item, const void *key, const void *ctx)
 static const char *name_of(const struct owner_labels *labels, const char *id)
 {
 	uint32_t item =
-		hashmap_find(&labels->by_id, hash_pointer(0, id), has_id, id, labels);
+		hashmap_get(&labels->by_id, hash_pointer(0, id), has_id, id, labels);
 
 	return item == HASHMAP_NONE ? labels->empty : labels->names[item].name;
 }

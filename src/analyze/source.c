@@ -324,8 +324,8 @@ static int add_namesakes(struct profile *p)
 	for (size_t i = 0; i < p->nr_namesakes && !r; i++) {
 		struct profile_source source = {.path = p->namesakes[i], .owner = ""};
 
-		if (hashmap_find(&known, hash_pointer(0, source.path), NULL, NULL,
-				 NULL) != HASHMAP_NONE)
+		if (hashmap_get(&known, hash_pointer(0, source.path), NULL, NULL, NULL) !=
+		    HASHMAP_NONE)
 			continue;
 		r = profile_add_source(p, &source);
 	}
@@ -447,9 +447,9 @@ static bool rule_matches(const struct source_path_rule *rule, const char *path,
 static bool is_path_shared(const struct attacher *t, const char *path)
 {
 	return t->shared_paths.nr_items &&
-	       hashmap_find(&t->shared_paths,
-			    hash_pointer(0, strpool_add(t->p->pool, path)), NULL, NULL,
-			    NULL) != HASHMAP_NONE;
+	       hashmap_get(&t->shared_paths,
+			   hash_pointer(0, strpool_add(t->p->pool, path)), NULL, NULL,
+			   NULL) != HASHMAP_NONE;
 }
 
 /* Does it contain a ".." component, which could leave its folder? */
@@ -780,7 +780,7 @@ static int index_path(struct hashmap *map, const char *path, size_t i)
 {
 	uint64_t hash = hash_pointer(0, path);
 
-	if (hashmap_find(map, hash, NULL, NULL, NULL) != HASHMAP_NONE)
+	if (hashmap_get(map, hash, NULL, NULL, NULL) != HASHMAP_NONE)
 		return 0;
 	return hashmap_add(map, hash, (uint32_t)i);
 }
@@ -814,7 +814,7 @@ static const struct profile_source *recorded_of(const struct attacher *t,
 						const struct attribution_file *file)
 {
 	uint32_t i =
-		hashmap_find(&t->sources, hash_pointer(0, file->path), NULL, NULL, NULL);
+		hashmap_get(&t->sources, hash_pointer(0, file->path), NULL, NULL, NULL);
 
 	return i != HASHMAP_NONE && t->p->extra.sources[i].nr_runs
 		       ? &t->p->extra.sources[i]

@@ -23,7 +23,7 @@ static uint64_t pair_hash(uint64_t a, uint64_t b)
 uint32_t tally_find(const struct tally *t, uint64_t a, uint64_t b)
 {
 	const struct tally_item key = {.a = a, .b = b};
-	uint32_t item = hashmap_find(&t->index, pair_hash(a, b), pair_eq, &key, t);
+	uint32_t item = hashmap_get(&t->index, pair_hash(a, b), pair_eq, &key, t);
 
 	return item == HASHMAP_NONE ? PROFILE_NONE : item;
 }

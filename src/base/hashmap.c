@@ -24,8 +24,8 @@ static void place(struct hashmap *map, uint64_t hash, uint32_t item)
 	map->slots[i] = (struct hashmap_slot){.hash = hash, .item = item};
 }
 
-uint32_t hashmap_find(const struct hashmap *map, uint64_t hash, hashmap_eq eq,
-		      const void *key, const void *ctx)
+uint32_t hashmap_get(const struct hashmap *map, uint64_t hash, hashmap_eq eq,
+		     const void *key, const void *ctx)
 {
 	if (!map->nr_slots)
 		return HASHMAP_NONE;

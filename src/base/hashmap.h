@@ -32,8 +32,8 @@ typedef bool (*hashmap_eq)(uint32_t item, const void *key, const void *ctx);
 void hashmap_deinit(struct hashmap *map);
 
 /** Returns the item's number, or HASHMAP_NONE. @eq may be NULL: the hash decides. */
-uint32_t hashmap_find(const struct hashmap *map, uint64_t hash, hashmap_eq eq,
-		      const void *key, const void *ctx);
+uint32_t hashmap_get(const struct hashmap *map, uint64_t hash, hashmap_eq eq,
+		     const void *key, const void *ctx);
 
 /** Adds @item, which must not be in the map yet. Return: 0 or -ENOMEM. */
 int hashmap_add(struct hashmap *map, uint64_t hash, uint32_t item);

@@ -95,6 +95,16 @@ int io_open_regular(const char *path, struct stat *ret_st)
 	return io_is_made_up(path_fd) ? -EXDEV : io_reopen(path_fd);
 }
 
+int io_open_nothing(void)
+{
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC))
+		return -errno;
+	close(fds[1]);
+	return fds[0];
+}
+
 int io_read_file(const char *path, size_t max, char **ret, size_t *ret_len)
 {
 	_cleanup_close_ int fd = -1;

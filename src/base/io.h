@@ -50,6 +50,12 @@ struct file_opener {
  */
 DIR *io_open_dir(int dir, const char *name);
 
+/**
+ * Opens a pipe without a writer, instead of /dev/null, which a small container may lack:
+ * reads end at once, writes fail. Return: descriptor or -errno.
+ */
+int io_open_nothing(void);
+
 /** io_read_all() of the file at @path (NULL: -EINVAL). */
 int io_read_file(const char *path, size_t max, char **ret, size_t *ret_len);
 

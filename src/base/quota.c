@@ -28,7 +28,7 @@ static bool account_eq(uint32_t item, const void *key, const void *ctx)
 
 static struct quota_account *find(const struct quota *q, struct tenant who)
 {
-	uint32_t item = hashmap_find(&q->index, hash_of(who), account_eq, &who, q);
+	uint32_t item = hashmap_get(&q->index, hash_of(who), account_eq, &who, q);
 
 	return item == HASHMAP_NONE ? NULL : &q->accounts[item];
 }

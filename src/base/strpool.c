@@ -130,7 +130,7 @@ const char *strpool_add_n(struct strpool *pool, const char *s, size_t len)
 {
 	struct pool_text text = {.s = s, .len = strnlen(s, len)};
 	uint64_t hash = hash_bytes(0, s, text.len);
-	uint32_t item = hashmap_find(&pool->index, hash, text_eq, &text, pool);
+	uint32_t item = hashmap_get(&pool->index, hash, text_eq, &text, pool);
 	size_t bytes = text.len + 1 + INDEX_BYTES;
 	char *copy;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/fetch_debuginfo.h"
 
+#include <errno.h>
 #include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
@@ -21,7 +22,6 @@ struct fetch {
 	struct profile *profile;
 	struct worker *worker;
 	struct symbolizer *symbolizer;
-	struct debuginfod *server;
 	uint32_t *locations; /* of one mapping, without a line */
 	uint64_t *vaddrs; /* of the locations */
 	size_t nr, cap_locations, cap_vaddrs;
@@ -29,7 +29,6 @@ struct fetch {
 
 static void fetch_deinit(struct fetch *f)
 {
-	debuginfod_free(f->server);
 	symbolizer_free(f->symbolizer);
 	worker_free(f->worker);
 	free(f->locations);
@@ -106,10 +105,8 @@ static bool fetch_open(struct fetch *f)
 {
 	struct symbolizer_config config = {.debug_dir = "/usr/lib/debug"};
 	struct worker_config worker_config = {0};
-	struct debuginfod_config server_config = {0};
 
-	return !debuginfod_new(&server_config, &f->server) &&
-	       !worker_new(&worker_config, &f->worker, NULL) &&
+	return debuginfod_is_wanted() && !worker_new(&worker_config, &f->worker, NULL) &&
 	       !symbolizer_new(&config, f->profile->pool, f->worker, NULL, &f->symbolizer,
 			       NULL);
 }
@@ -123,6 +120,7 @@ static void fetch_all(struct fetch *f)
 		uint8_t id[BUILD_ID_MAX_BYTES];
 		size_t len = build_id_parse(p->mappings[i].build_id, id);
 		_cleanup_close_ int fd = -1;
+		int rc;
 
 		if (!len || !has_file(&p->mappings[i]))
 			continue;
@@ -130,12 +128,18 @@ static void fetch_all(struct fetch *f)
 		if (!f->nr)
 			continue;
 		nr_fetches++;
-		if (debuginfod_fetch(f->server, id, len, &fd)) {
+		rc = debuginfod_fetch(id, len, DEBUGINFOD_TIMEOUT_MS, &fd);
+		if (rc == -ENOSYS) {
+			log_info("DEBUGINFOD_URLS is set, but there is no "
+				 "debuginfod-find (Debian: package debuginfod), "
+				 "skipping");
+			return;
+		}
+		if (rc)
 			log_info("debuginfod has no debug info for %s, skipping",
 				 p->mappings[i].filename);
-			continue;
-		}
-		resolve(f, fd);
+		else
+			resolve(f, fd);
 	}
 }
 
@@ -168,7 +172,7 @@ void fetch_debug_info(struct profile *p, bool has_no_home)
 	struct fetch f = {.profile = p};
 	char cache[PATH_MAX] = "";
 
-	if (has_no_home && getenv("DEBUGINFOD_URLS"))
+	if (has_no_home && debuginfod_is_wanted())
 		cache_make(cache);
 	if (fetch_open(&f))
 		fetch_all(&f);

@@ -598,6 +598,9 @@ const struct option_row option_rows[] = {
 	 .help = "keep only the newest files of windows, up to this size in all: 500M, "
 		 "2G",
 	 "bytes, such as 500M or 2G", MEMBER(sampling)},
+	{"group-read", 0, NULL, ON_RECORD, parse_flag,
+	 .help = "files of windows can be read by the group of this process",
+	 MEMBER(sampling.group_reads)},
 	{"memory", 0, "MIB", ON_LASTING, parse_mib,
 	 .help = "limit of resident memory (default, without -d: 256); at the limit a "
 		 "new file begins early",
@@ -1132,8 +1135,11 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *err)
 		ret->command = COMMAND_HELP;
 		return 0;
 	}
-	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V") ||
+	    !strcmp(argv[1], "version")) {
 		ret->command = COMMAND_VERSION;
+		ret->verbose = argc > 2 &&
+			       (!strcmp(argv[2], "--verbose") || !strcmp(argv[2], "-v"));
 		return 0;
 	}
 	command = command_find(argv[1]);

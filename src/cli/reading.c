@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/as_root.h"
 #include "base/cleanup.h"
 #include "base/capability.h"
 #include "base/creds.h"
@@ -19,14 +20,14 @@
 
 static int explain_open(const char *path, struct error *err)
 {
+	char advice[AS_ROOT_MAX_BYTES];
 	int code = -errno;
 
 	if (errno == EACCES)
-		return error_set(
-			err, code,
-			"cannot read %s: it belongs to another user; read it as root, or "
-			"let root hand it over with chown",
-			path);
+		return error_set(err, code,
+				 "cannot read %s: it belongs to another user; let root "
+				 "hand it over with chown%s",
+				 path, as_root_advice(advice, sizeof(advice)));
 	if (errno == ENOENT)
 		return error_set(err, code,
 				 "there is no %s; record one with \"lineburn record\" or "

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/as_root.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/io.h"
@@ -105,13 +106,16 @@ int perf_event_open_tasks(int cpu, uint32_t watermark_bytes)
 
 int perf_event_explain(int code, struct error *err)
 {
+	char advice[AS_ROOT_MAX_BYTES];
+
 	switch (-code) {
 	case EACCES:
 	case EPERM:
 		return error_set_exit(
 			err, EXIT_SYSTEM, code,
-			"the kernel does not allow perf events here; run as root, "
-			"or see what \"lineburn doctor\" says");
+			"the kernel does not allow perf events here; see what "
+			"\"lineburn doctor\" says%s",
+			as_root_advice(advice, sizeof(advice)));
 	case EMFILE:
 		return error_set_exit(
 			err, EXIT_SYSTEM, code,

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/as_root.h"
 #include "base/cleanup.h"
 #include "base/hashmap.h"
 #include "base/io.h"
@@ -133,12 +134,15 @@ static int size_maps(struct sampler *s)
 
 static int explain_load(int code, struct error *err)
 {
+	char advice[AS_ROOT_MAX_BYTES];
+
 	switch (-code) {
 	case EPERM:
 		return error_set_exit(
 			err, EXIT_SYSTEM, code,
-			"the kernel does not let this user load BPF programs; run as "
-			"root, or see what \"lineburn doctor\" says");
+			"the kernel does not let this user load BPF programs; see what "
+			"\"lineburn doctor\" says%s",
+			as_root_advice(advice, sizeof(advice)));
 	case EACCES:
 		return error_set_exit(
 			err, EXIT_SYSTEM, code,
@@ -232,7 +236,7 @@ static int keep_body(void *ctx, void *data, size_t size)
 	if (size < offsetof(struct lb_body, ips) ||
 	    size < offsetof(struct lb_body, ips) + body->nr_frames * sizeof(body->ips[0]))
 		return 0;
-	if (hashmap_find(&store->by_hash, body->hash, NULL, NULL, NULL) != HASHMAP_NONE)
+	if (hashmap_get(&store->by_hash, body->hash, NULL, NULL, NULL) != HASHMAP_NONE)
 		return 0;
 	if (vec_grow(&store->words, &store->cap_words, store->nr_words + words, 8,
 		     HASHMAP_NONE - 1) ||
@@ -536,7 +540,7 @@ bool sampler_notices(struct sampler *s, const struct sampler_handlers *handlers)
 
 static const struct lb_body *find_body(const struct body_store *store, uint64_t hash)
 {
-	uint32_t at = hashmap_find(&store->by_hash, hash, NULL, NULL, NULL);
+	uint32_t at = hashmap_get(&store->by_hash, hash, NULL, NULL, NULL);
 
 	return at == HASHMAP_NONE ? NULL : (const struct lb_body *)(store->words + at);
 }

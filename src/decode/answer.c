@@ -100,7 +100,7 @@ static uint32_t answer_texts_add(struct answer_texts *t, const char *s)
 	struct text_key key = {.s = s ? s : "",
 			       .len = s ? strnlen(s, MAX_TEXT_BYTES) : 0};
 	uint64_t hash = hash_bytes(0, key.s, key.len);
-	uint32_t item = hashmap_find(&t->index, hash, text_eq, &key, t);
+	uint32_t item = hashmap_get(&t->index, hash, text_eq, &key, t);
 
 	if (item != HASHMAP_NONE)
 		return item;
@@ -273,7 +273,7 @@ static uint32_t chain_add(struct answer_writer *a, const struct flat_frame *fram
 {
 	struct chain_key key = {.frames = frames, .nr = nr};
 	uint64_t hash = hash_bytes(0, frames, nr * sizeof(*frames));
-	uint32_t item = hashmap_find(&a->chain_index, hash, chain_eq, &key, a);
+	uint32_t item = hashmap_get(&a->chain_index, hash, chain_eq, &key, a);
 
 	if (item != HASHMAP_NONE)
 		return item;

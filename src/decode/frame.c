@@ -64,7 +64,7 @@ static const struct miss_words {
 		 "others"},
 	[MISS_KERNEL] = {"kernel", "kernel code: functions only", ""},
 	[MISS_KERNEL_HIDDEN] = {"kernel-hidden", "the kernel hides its addresses",
-				"run as root, or set kernel.kptr_restrict to 0 or 1"},
+				"record as root, or set kernel.kptr_restrict to 0 or 1"},
 	[MISS_PYTHON_LOST] = {"python-lost",
 			      "a Python function whose name could not be copied in time",
 			      "record at a lower -F"},

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/as_root.h"
 #include "base/cleanup.h"
 #include "collect/kernel_quirks.h"
 #include "doctor/doctor.h"
@@ -258,7 +259,7 @@ __attribute__((format(printf, 3, 4))) static void list(char *words, size_t size,
 static const char *privileged_start(const struct machine *m)
 {
 	if (!m->container && m->pid_ns != PLACE_NESTED)
-		return "run it as root: sudo lineburn ...";
+		return "run it as root of the host";
 	if (!m->container)
 		return "run it in the host's pid namespace (in a container: --pid=host)";
 	if (!strcmp(m->container, "Kubernetes"))
@@ -300,7 +301,7 @@ static bool has_needed(const struct machine *m, const struct needed_cap *need)
 static void check_privileges(const struct machine *m, struct check *c)
 {
 	enum check_status worst = CHECK_OK;
-	char missing[256] = "";
+	char missing[256] = "", program[320];
 
 	for (size_t i = 0; i < ARRAY_SIZE(needed_caps); i++) {
 		const struct needed_cap *need = &needed_caps[i];
@@ -318,7 +319,13 @@ static void check_privileges(const struct machine *m, struct check *c)
 			"run it as root of the host, not in a rootless container");
 	} else if (worst != CHECK_OK) {
 		found(c, "missing: %s", missing);
-		trouble(c, worst, "%s; or give these capabilities", privileged_start(m));
+		if (!m->container && m->pid_ns != PLACE_NESTED)
+			trouble(c, worst,
+				"run it as root: %s ...; or give these capabilities",
+				as_root_program(program, sizeof(program)));
+		else
+			trouble(c, worst, "%s; or give these capabilities",
+				privileged_start(m));
 	} else {
 		found(c, "%s, all capabilities that are needed",
 		      m->uid ? "not root" : "root");
@@ -737,19 +744,29 @@ static void check_sandbox(const struct machine *m, struct check *c)
 
 static void check_debuginfod(const struct machine *m, struct check *c)
 {
-	if (m->probes->debuginfod_urls && m->probes->debuginfod_urls[0])
-		found(c, "DEBUGINFOD_URLS=%s", m->probes->debuginfod_urls);
-	else
+	if (!m->probes->debuginfod_urls || !m->probes->debuginfod_urls[0]) {
 		found(c, "DEBUGINFOD_URLS is not set: debug info of this machine only");
+		return;
+	}
+	found(c, "DEBUGINFOD_URLS=%s", m->probes->debuginfod_urls);
+	if (m->probes->lacks_debuginfod_find)
+		trouble(c, CHECK_WARN,
+			"install debuginfod-find (Debian: package debuginfod), which "
+			"asks "
+			"these servers");
 }
 
 /* ---- before a recording ---- */
 
 int doctor_admits(const char *root, struct error *err)
 {
-	char missing[256] = "";
+	char missing[256] = "", proc[PATH_MAX];
 	struct machine m;
 
+	snprintf(proc, sizeof(proc), "%s/proc/self", root);
+	if (access(proc, F_OK))
+		return error_set_exit(err, EXIT_SYSTEM, -EPERM,
+				      "/proc is not mounted: mount -t proc proc /proc");
 	machine_read(root, &m);
 	if (m.user_ns == PLACE_NESTED)
 		return error_set_exit(err, EXIT_SYSTEM, -EPERM,

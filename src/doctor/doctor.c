@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/escape.h"
+#include "base/tool.h"
 #include "collect/jit_probe.h"
 
 static const char *const status_names[] = {
@@ -94,6 +95,16 @@ static int try_cookie(void)
 	return try_program(BPF_PROG_TYPE_KPROBE, program, ARRAY_SIZE(program));
 }
 
+static bool has_debuginfod_find(void)
+{
+	const char *const argv[] = {"debuginfod-find", "--version", NULL};
+	_cleanup_free_ char *text = NULL;
+
+	return !tool_read(
+		&(struct tool){.argv = argv, .timeout_ms = 10000, .max_bytes = 4096},
+		&text);
+}
+
 void doctor_probe(struct doctor_probes *ret)
 {
 	struct rlimit limit = {.rlim_cur = 0};
@@ -107,6 +118,7 @@ void doctor_probe(struct doctor_probes *ret)
 	ret->memlock_bytes = limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX
 							     : limit.rlim_cur;
 	ret->debuginfod_urls = getenv("DEBUGINFOD_URLS");
+	ret->lacks_debuginfod_find = !has_debuginfod_find();
 	ret->is_arm64 = !uname(&names) && !strcmp(names.machine, "aarch64");
 }
 

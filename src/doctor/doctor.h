@@ -60,6 +60,7 @@ struct doctor_probes {
 	int jit_probe_errno; /* of loading the probe of JITs itself, same */
 	uint64_t memlock_bytes; /* RLIMIT_MEMLOCK; UINT64_MAX: unlimited */
 	const char *debuginfod_urls; /* NULL: not set */
+	bool lacks_debuginfod_find; /* which asks the servers */
 	bool is_arm64;
 };
 

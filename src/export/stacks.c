@@ -77,7 +77,7 @@ static int push_frame(struct stacks_builder *b, struct export_frame *f)
 	if (f->function == PROFILE_NONE)
 		return -ENOMEM;
 	hash = hash_u64(((uint64_t)f->function << 1) | f->is_inlined, f->line);
-	number = hashmap_find(&b->frame_index, hash, is_frame, f, to);
+	number = hashmap_get(&b->frame_index, hash, is_frame, f, to);
 	if (number == HASHMAP_NONE) {
 		number = (uint32_t)to->nr_frames;
 		if (vec_grow(&to->frames, &to->cap_frames, to->nr_frames + 1,

@@ -6,7 +6,6 @@
 #include <grp.h>
 #include <limits.h>
 #include <poll.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "base/user.h"
 #include "launch/python_hook.h"
 #include "process/proc_dir.h"
 
@@ -45,7 +45,7 @@ static bool parse_id(const char *text, unsigned long *ret)
 void launch_user_find(struct launch_user *ret)
 {
 	unsigned long uid, gid;
-	const struct passwd *pw;
+	struct user user;
 
 	*ret = (struct launch_user){.uid = geteuid(), .gid = getegid()};
 	if (geteuid() || !parse_id(getenv("SUDO_UID"), &uid) ||
@@ -54,8 +54,8 @@ void launch_user_find(struct launch_user *ret)
 	ret->is_other = true;
 	ret->uid = (uid_t)uid;
 	ret->gid = (gid_t)gid;
-	pw = getpwuid(ret->uid);
-	snprintf(ret->name, sizeof(ret->name), "%s", pw ? pw->pw_name : "");
+	if (!user_by_uid(ret->uid, USER_ASK_MS, &user))
+		strcpy(ret->name, user.name);
 }
 
 /* Returns our outermost sudo ancestor, which has the calling user's environment. */
@@ -123,17 +123,16 @@ static void set_environ(char **env)
 	unsetenv("SUDO_COMMAND");
 }
 
-/*
- * Runs only in the child, so nothing is freed. Group look-up modules (nsswitch.conf(5))
- * run as root, so the user's environment is set after calling them and dropping root.
- */
+/* Runs only in the child, so nothing is freed. */
 int launch_become(const struct launch_user *user)
 {
 	char **env = read_environ();
+	gid_t groups[NGROUPS_MAX];
+	size_t nr = 0;
 
-	if (user->name[0] ? initgroups(user->name, user->gid) : setgroups(0, NULL))
-		return -errno;
-	if (setresgid(user->gid, user->gid, user->gid) ||
+	if (user->name[0])
+		nr = user_groups(user->name, user->gid, groups, NGROUPS_MAX);
+	if (setgroups(nr, groups) || setresgid(user->gid, user->gid, user->gid) ||
 	    setresuid(user->uid, user->uid, user->uid))
 		return -errno;
 	set_environ(env);

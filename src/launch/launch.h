@@ -18,7 +18,7 @@ struct launch_user {
 	bool is_other; /* the command runs as another user than lineburn */
 	uid_t uid;
 	gid_t gid;
-	char name[64]; /* "" unless is_other */
+	char name[256]; /* "" unless is_other */
 };
 
 /** Reads SUDO_UID and SUDO_GID if we are root, else uses our own ids. */

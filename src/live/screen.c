@@ -15,6 +15,7 @@
 #include "live/table.h"
 #include "render/figure.h"
 #include "render/text.h"
+#include "terminfo.h"
 
 #define HEAD_ROWS    4 /* figures, place, caution, titles */
 #define FOOT_ROWS    1
@@ -76,6 +77,29 @@ static void release_notes(struct screen *s)
 		close(s->stderr_fd);
 }
 
+/* Returns whether the terminal understands what xterm does, as far as we need it. */
+static bool is_like_xterm(const char *term)
+{
+	static const char *const families[] = {"xterm",     "screen", "tmux",  "rxvt",
+					       "alacritty", "foot",   "gnome", "kitty",
+					       "konsole",   "linux",  "putty", "vt"};
+
+	for (size_t i = 0; term && i < ARRAY_SIZE(families); i++)
+		if (!strncmp(term, families[i], strlen(families[i])))
+			return true;
+	return false;
+}
+
+/* Systems that describe no terminal, such as small containers, have one from us. */
+static SCREEN *begin_terminal(const char *term)
+{
+	SCREEN *terminal = newterm(NULL, stdout, stdin);
+
+	if (terminal || !is_like_xterm(term) || setenv("TERMINFO", TERMINFO_XTERM, 1))
+		return terminal;
+	return newterm("xterm-256color", stdout, stdin);
+}
+
 int screen_new(struct screen **ret, struct error *err)
 {
 	_cleanup_(screen_freep) struct screen *s = calloc(1, sizeof(*s));
@@ -88,11 +112,15 @@ int screen_new(struct screen **ret, struct error *err)
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return error_set(err, -ENOTTY,
 				 "top needs a terminal; -b prints tables without one");
-	setlocale(LC_CTYPE, "");
+	/*
+	 * Not the caller's locale: the C library would load a module to convert to another
+	 * encoding than UTF-8, which a static program cannot.
+	 */
+	setlocale(LC_CTYPE, "C.UTF-8");
 	rc = catch_notes(s, err);
 	if (rc)
 		return rc;
-	s->terminal = newterm(NULL, stdout, stdin);
+	s->terminal = begin_terminal(term);
 	if (!s->terminal)
 		return error_set(
 			err, -ENOTTY,

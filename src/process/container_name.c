@@ -125,7 +125,7 @@ static bool id_eq(uint32_t item, const void *key, const void *ctx)
 
 static struct named_container *find_entry(struct container_names *names, const char *id)
 {
-	uint32_t item = hashmap_find(&names->index, id_hash(id), id_eq, id, names);
+	uint32_t item = hashmap_get(&names->index, id_hash(id), id_eq, id, names);
 
 	return item == HASHMAP_NONE ? NULL : &names->items[item];
 }

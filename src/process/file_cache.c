@@ -212,8 +212,8 @@ static struct cached_file *find_identity(const struct file_cache *c,
 {
 	struct identity_key key = {
 		.identity = &f->identity, .m = m, .verify = f->by_path};
-	uint32_t item = hashmap_find(&c->by_identity, identity_hash(&f->identity),
-				     identity_eq, &key, c);
+	uint32_t item = hashmap_get(&c->by_identity, identity_hash(&f->identity),
+				    identity_eq, &key, c);
 
 	return item == HASHMAP_NONE ? NULL : c->items[item];
 }
@@ -474,7 +474,7 @@ static struct target_file *recognise(struct file_cache *c, struct cached_file *e
 
 		if (known)
 			hashmap_remove(&c->by_mapping, hash, known->file.id);
-		if (hashmap_find(&c->by_mapping, hash, is_entry, e, c) == HASHMAP_NONE)
+		if (hashmap_get(&c->by_mapping, hash, is_entry, e, c) == HASHMAP_NONE)
 			hashmap_add(&c->by_mapping, hash, e->file.id);
 	}
 	return &e->file;
@@ -501,7 +501,7 @@ static struct cached_file *find_mapping(const struct file_cache *c,
 	uint32_t item = HASHMAP_NONE;
 
 	if (is_named(m))
-		item = hashmap_find(&c->by_mapping, mapping_hash(m), mapping_eq, &key, c);
+		item = hashmap_get(&c->by_mapping, mapping_hash(m), mapping_eq, &key, c);
 	return item == HASHMAP_NONE ? NULL : c->items[item];
 }
 

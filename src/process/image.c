@@ -57,7 +57,7 @@ static bool tgid_eq(uint32_t item, const void *key, const void *ctx)
 struct image *image_newest(struct process_table *t, uint32_t tgid)
 {
 	return image_of(t,
-			hashmap_find(&t->by_tgid, hash_u64(0, tgid), tgid_eq, &tgid, t));
+			hashmap_get(&t->by_tgid, hash_u64(0, tgid), tgid_eq, &tgid, t));
 }
 
 static int take_id(struct process_table *t, struct tenant who, uint32_t *ret)
@@ -172,7 +172,7 @@ static bool identity_eq(uint32_t item, const void *key, const void *ctx)
 struct image *image_identified(struct process_table *t, const struct lb_image *id)
 {
 	return image_of(
-		t, hashmap_find(&t->by_identity, identity_hash(id), identity_eq, id, t));
+		t, hashmap_get(&t->by_identity, identity_hash(id), identity_eq, id, t));
 }
 
 void image_forget_identity(struct process_table *t, struct image *img)

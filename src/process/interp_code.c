@@ -127,7 +127,7 @@ static int hold_text(struct interp_store *s, struct tenant who,
 	if (!from->bytes || !from->len)
 		return 0;
 	hash = hash_bytes(0, content.bytes, content.len);
-	item = hashmap_find(&s->by_content, hash, content_eq, &content, s);
+	item = hashmap_get(&s->by_content, hash, content_eq, &content, s);
 	if (item == HASHMAP_NONE && !take_room(s, who, TEXT_BYTES + content.len))
 		return -ENOSPC;
 	text = item == HASHMAP_NONE ? add_text(s, who, &content, hash) : s->texts[item];
@@ -197,7 +197,7 @@ static bool id_eq(uint32_t item, const void *key, const void *ctx)
 
 static struct interp_code *find(const struct interp_codes *c, uint64_t code_id)
 {
-	uint32_t i = hashmap_find(&c->by_id, hash_id(code_id), id_eq, &code_id, c);
+	uint32_t i = hashmap_get(&c->by_id, hash_id(code_id), id_eq, &code_id, c);
 
 	return i == HASHMAP_NONE ? NULL : &c->items[i];
 }

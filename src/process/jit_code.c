@@ -292,7 +292,7 @@ static bool entry_eq(uint32_t item, const void *key, const void *ctx)
 static struct jit_object *find_live(const struct jit_code *c, uint64_t entry_addr)
 {
 	uint32_t i =
-		hashmap_find(&c->live, hash_entry(entry_addr), entry_eq, &entry_addr, c);
+		hashmap_get(&c->live, hash_entry(entry_addr), entry_eq, &entry_addr, c);
 
 	return i == HASHMAP_NONE ? NULL : &c->items[i];
 }

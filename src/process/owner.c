@@ -430,7 +430,7 @@ const struct process_owner *process_owners_find(struct process_table *t,
 
 	if (o->v2_fd < 0 || !cgroup_id)
 		return NULL;
-	item = hashmap_find(&o->by_id, hash_u64(0, cgroup_id), is_id, &cgroup_id, o);
+	item = hashmap_get(&o->by_id, hash_u64(0, cgroup_id), is_id, &cgroup_id, o);
 	known = item == HASHMAP_NONE ? add_cgroup(t, cgroup_id) : o->cgroups[item];
 	if (!known)
 		return NULL;

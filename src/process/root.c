@@ -82,7 +82,7 @@ struct root *roots_take(struct roots *roots, struct look *found, struct tenant w
 
 	if (found->rc || !S_ISDIR(facts->mode))
 		return NULL;
-	item = hashmap_find(&roots->by_key, key_hash(&key), key_eq, &key, roots);
+	item = hashmap_get(&roots->by_key, key_hash(&key), key_eq, &key, roots);
 	if (item != HASHMAP_NONE)
 		return root_ref(roots->items[item]);
 	if (!fd_budget_take(roots->budget, who))

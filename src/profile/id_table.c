@@ -14,7 +14,7 @@ static bool is_id(uint32_t item, const void *key, const void *ctx)
 
 uint32_t id_table_find(const struct id_table *ids, uint64_t id)
 {
-	return hashmap_find(&ids->index, hash_u64(0, id), is_id, &id, ids);
+	return hashmap_get(&ids->index, hash_u64(0, id), is_id, &id, ids);
 }
 
 int id_table_add(struct id_table *ids, uint64_t id)

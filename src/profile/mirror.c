@@ -16,8 +16,8 @@ static const char *copy_filename(struct profile *to, const struct profile *from,
 
 	if (!profile_is_namesake(from, name))
 		return strpool_add(to->pool, name);
-	item = hashmap_find(&from->namesake_index, hash_pointer(0, name), NULL, NULL,
-			    NULL);
+	item = hashmap_get(&from->namesake_index, hash_pointer(0, name), NULL, NULL,
+			   NULL);
 	return to->namesakes[item];
 }
 

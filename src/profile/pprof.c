@@ -137,7 +137,7 @@ static int64_t string_table_number(struct string_table *t, const char *s)
 
 	if (!*s)
 		return 0;
-	item = hashmap_find(&t->index, hash, NULL, NULL, NULL);
+	item = hashmap_get(&t->index, hash, NULL, NULL, NULL);
 	if (item != HASHMAP_NONE)
 		return item;
 	if (!t->nr)

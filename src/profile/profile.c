@@ -185,8 +185,8 @@ static bool function_eq(uint32_t item, const void *key, const void *ctx)
 
 bool profile_is_namesake(const struct profile *p, const char *path)
 {
-	return p->nr_namesakes && hashmap_find(&p->namesake_index, hash_pointer(0, path),
-					       NULL, NULL, NULL) != HASHMAP_NONE;
+	return p->nr_namesakes && hashmap_get(&p->namesake_index, hash_pointer(0, path),
+					      NULL, NULL, NULL) != HASHMAP_NONE;
 }
 
 const char *profile_add_namesake(struct profile *p, const char *path)
@@ -221,7 +221,7 @@ uint32_t profile_add_function(struct profile *p, const struct profile_function *
 		added.system_name = strpool_add(p->pool, "");
 	hash = hash_pointer(hash_u64(0, added.start_line), added.name);
 	hash = hash_pointer(hash_pointer(hash, added.system_name), added.filename);
-	item = hashmap_find(&p->function_index, hash, function_eq, &added, p);
+	item = hashmap_get(&p->function_index, hash, function_eq, &added, p);
 	if (item != HASHMAP_NONE)
 		return item;
 	if (vec_grow(&p->functions, &p->cap_functions, p->nr_functions + 1,
@@ -306,7 +306,7 @@ uint32_t profile_add_location(struct profile *p, uint32_t mapping, uint64_t addr
 		return PROFILE_NONE;
 	for (size_t i = 0; i < nr; i++)
 		hash = hash_u64(hash, (uint64_t)lines[i].function << 32 | lines[i].line);
-	item = hashmap_find(&p->location_index, hash, location_eq, &key, p);
+	item = hashmap_get(&p->location_index, hash, location_eq, &key, p);
 	if (item != HASHMAP_NONE)
 		return item;
 	if (vec_grow(&p->lines, &p->cap_lines, p->nr_lines + nr, sizeof(*p->lines),
@@ -418,7 +418,7 @@ uint32_t profile_share_labels(struct profile *p, uint32_t first)
 		return first; /* the array may be NULL */
 	labels = &p->labels[first];
 	hash = labels_hash(labels, p->nr_labels - first);
-	item = hashmap_find(&p->label_index, hash, labels_eq, labels, p);
+	item = hashmap_get(&p->label_index, hash, labels_eq, labels, p);
 	if (item != HASHMAP_NONE) {
 		p->nr_labels = first;
 		return item;
@@ -498,7 +498,7 @@ uint32_t profile_add_sample(struct profile *p, const uint32_t *locations, size_t
 				 .nr_labels = nr_labels,
 				 .status = status};
 	uint64_t hash = sample_hash(&key);
-	uint32_t item = hashmap_find(&p->sample_index, hash, sample_eq, &key, p);
+	uint32_t item = hashmap_get(&p->sample_index, hash, sample_eq, &key, p);
 
 	if (item == HASHMAP_NONE) {
 		for (size_t i = 0; i < nr; i++)

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 
+#include "base/as_root.h"
 #include "base/log.h"
 #include "opener/opener.h"
 #include "process/proc_dir.h"
@@ -211,24 +212,32 @@ static void warn_hidden_data(const struct window *w, const struct intake *in,
 {
 	struct profile *p = n->profile;
 	struct symbolizer_stats symbols;
+	char advice[AS_ROOT_MAX_BYTES], text[1024];
 
+	as_root_advice(advice, sizeof(advice));
 	symbolizer_stats(n->symbolizer, &symbols);
 	if (w->totals.idle_unknown)
 		profile_add_warning(
 			p, "The number of missed ticks and the time that a hypervisor "
 			   "took are not known, because /proc/stat cannot be read.");
-	if (proc_hides_others())
-		profile_add_warning(p, "/proc hides the processes of other users "
-				       "(hidepid), so theirs have no names and no lines: "
-				       "run as root, or add CAP_SYS_PTRACE.");
+	if (proc_hides_others()) {
+		snprintf(text, sizeof(text),
+			 "/proc hides the processes of other users (hidepid), so theirs "
+			 "have no names and no lines: add CAP_SYS_PTRACE%s",
+			 advice);
+		profile_add_warning(p, text);
+	}
 	if (in->user_walk_note)
 		profile_add_warning(p, in->user_walk_note);
 	if (*w->note)
 		profile_add_warning(p, w->note);
-	if (symbols.kernel_is_hidden)
-		profile_add_warning(p, "The kernel's functions have no names, because "
-				       "/proc/kallsyms hides their addresses: run as "
-				       "root, or set kernel.kptr_restrict to 0 or 1.");
+	if (symbols.kernel_is_hidden) {
+		snprintf(text, sizeof(text),
+			 "The kernel's functions have no names, because /proc/kallsyms "
+			 "hides their addresses: set kernel.kptr_restrict to 0 or 1%s",
+			 advice);
+		profile_add_warning(p, text);
+	}
 }
 
 static void warn_unnamed(struct profile *p, const struct profile_builder *f)

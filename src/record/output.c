@@ -68,7 +68,8 @@ void output_init(struct output *out, const struct sampling *o)
 	*out = (struct output){.config = o,
 			       .files = {.output = o->output,
 					 .keep = o->keep_files,
-					 .max_bytes = o->max_size_bytes}};
+					 .max_bytes = o->max_size_bytes,
+					 .group_reads = o->group_reads}};
 	/*
 	 * output_check() opened it before; errors are reported when a file is written.
 	 */

@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,66 +18,14 @@
 #include "record/dump.h"
 #include "record/service_id.h"
 #include "record/stack_table.h"
+#include "record/user_names.h"
 
 #define SAMPLE_LABELS_MAX 13
-
-#define MAX_USERS         65536
-#define MAX_ENTRY_BYTES   16384
-
-static void user_names_deinit(struct user_names *users)
-{
-	for (size_t i = 0; i < users->nr; i++)
-		free(users->items[i].name);
-	free(users->items);
-	hashmap_deinit(&users->index);
-	*users = (struct user_names){0};
-}
-
-static bool user_eq(uint32_t item, const void *key, const void *ctx)
-{
-	return ((const struct user_names *)ctx)->items[item].uid == *(const uid_t *)key;
-}
-
-/* In another user namespace the uid may belong to another user, or to none. */
-static const char *ask_name(struct strpool *pool, uid_t uid, bool is_ours)
-{
-	char entry[MAX_ENTRY_BYTES], number[16];
-	struct passwd passwd, *found = NULL;
-
-	if (is_ours && !getpwuid_r(uid, &passwd, entry, sizeof(entry), &found) && found &&
-	    *passwd.pw_name)
-		return strpool_add(pool, passwd.pw_name);
-	snprintf(number, sizeof(number), "%u", (unsigned int)uid);
-	return strpool_add(pool, number);
-}
-
-static const char *user_name_of(struct user_names *users, struct strpool *pool, uid_t uid,
-				bool is_ours)
-{
-	uint64_t hash = hash_u64(0, uid);
-	_cleanup_free_ char *copy = NULL;
-	uint32_t item;
-	const char *name;
-
-	if (!is_ours)
-		return ask_name(pool, uid, false);
-	item = hashmap_find(&users->index, hash, user_eq, &uid, users);
-	if (item != HASHMAP_NONE)
-		return strpool_add(pool, users->items[item].name);
-	name = ask_name(pool, uid, true);
-	copy = strdup(name);
-	if (copy &&
-	    !vec_grow(&users->items, &users->cap, users->nr + 1, sizeof(*users->items),
-		      MAX_USERS) &&
-	    !hashmap_add(&users->index, hash, (uint32_t)users->nr))
-		users->items[users->nr++] = (struct user_name){uid, take_ptr(copy)};
-	return name;
-}
 
 const char *profile_builder_user(struct profile_builder *f, uid_t uid)
 {
 	char number[16];
-	const char *name = user_name_of(&f->users, f->profile->pool, uid, true);
+	const char *name = user_names_find(&f->users, f->profile->pool, uid, true);
 
 	snprintf(number, sizeof(number), "%u", (unsigned int)uid);
 	return strcmp(name, number) ? name : "";
@@ -145,9 +92,9 @@ static size_t sample_labels(struct user_names *users, struct strpool *pool,
 	if (process->ns_tgid != row->tgid)
 		add_number(labels, &nr, LABEL_NS_PID, process->ns_tgid);
 	if (process->uid != (uid_t)-1)
-		add_text(
-			labels, &nr, LABEL_USER,
-			user_name_of(users, pool, process->uid, process->in_our_user_ns));
+		add_text(labels, &nr, LABEL_USER,
+			 user_names_find(users, pool, process->uid,
+					 process->in_our_user_ns));
 	add_text(labels, &nr, LABEL_EXE, process->owner.exe);
 	return nr;
 }
@@ -725,7 +672,7 @@ static void note_unnamed(struct profile_builder *f, const struct row *row)
 	    (p && (p->is_kernel_thread || (p->owner.exe && *p->owner.exe))))
 		return;
 	f->nr_unnamed_samples += row->count;
-	if (hashmap_find(&f->unnamed, hash, NULL, NULL, NULL) == HASHMAP_NONE)
+	if (hashmap_get(&f->unnamed, hash, NULL, NULL, NULL) == HASHMAP_NONE)
 		hashmap_add(&f->unnamed, hash, 0); /* out of memory: not counted */
 }
 

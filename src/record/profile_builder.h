@@ -8,17 +8,8 @@
 #include "profile/profile.h"
 #include "record/source_names.h"
 #include "record/stack_table.h"
+#include "record/user_names.h"
 #include "symbolize/symbolizer.h"
-
-/* Cached names of users, because a look-up may need the network. */
-struct user_names {
-	struct user_name {
-		uid_t uid;
-		char *name; /* heap: outlives the profile */
-	} * items;
-	size_t nr, cap;
-	struct hashmap index;
-};
 
 enum builder_step {
 	BUILDER_DONE, /* no rows are left */

@@ -63,7 +63,7 @@ static uint64_t key_of(const char *path, enum key_kind kind, uint64_t number)
 
 static uint32_t find(const struct source_names *files, uint64_t key)
 {
-	return hashmap_find(&files->index, key, NULL, NULL, NULL);
+	return hashmap_get(&files->index, key, NULL, NULL, NULL);
 }
 
 /* Out of memory: the file is determined again the next time. */

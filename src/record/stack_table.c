@@ -47,7 +47,7 @@ static int add_stack(struct stack_table *rows, const struct sample *s, uint32_t 
 	struct row_stack *stack;
 	int rc;
 
-	*ret = hashmap_find(&rows->stack_index, hash, NULL, NULL, NULL);
+	*ret = hashmap_get(&rows->stack_index, hash, NULL, NULL, NULL);
 	if (*ret != HASHMAP_NONE)
 		return 0;
 	rc = vec_grow(&rows->stacks, &rows->cap_words, rows->nr_words + words, 8,
@@ -130,7 +130,7 @@ void stack_table_add(struct stack_table *rows, const struct sample *sample,
 	struct row_key key = {.sample = sample, .process = process, .epoch = epoch};
 	uint64_t hash = hash_u64(hash_u64(stack_hash(sample), epoch),
 				 (uint64_t)sample->tgid << 32 | sample->exec_id);
-	uint32_t item = hashmap_find(&rows->index, hash, row_eq, &key, rows);
+	uint32_t item = hashmap_get(&rows->index, hash, row_eq, &key, rows);
 	struct row *row;
 	uint32_t stack;
 

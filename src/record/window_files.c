@@ -466,7 +466,7 @@ static int write_window(struct window_files *w, struct window_id *id, bool may_r
 	cleanup_closep(&w->newest_fd);
 	w->newest_fd = fd;
 	add_turn(w, id);
-	return 0;
+	return w->group_reads && fchmod(fd, 0640) ? -errno : 0;
 }
 
 int window_files_write(struct window_files *w, int64_t begin_s, struct window_id *id,

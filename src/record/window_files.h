@@ -53,6 +53,7 @@ struct window_files {
 	const char *output; /* base of all file names; borrowed */
 	size_t keep; /* newest files to keep; 0: all */
 	uint64_t max_bytes; /* of all files; 0: no limit */
+	bool group_reads; /* the group of each file may read it */
 
 	/*
 	 * Files that may be removed, sorted by id. `turn` is the order in which this

@@ -97,7 +97,7 @@ static uint32_t set_number(struct labels_builder *b, const struct page_label_set
 {
 	struct page_labels *to = b->to;
 	uint64_t hash = hash_bytes(0, set, sizeof(*set));
-	uint32_t number = hashmap_find(&b->index, hash, is_set, set, to);
+	uint32_t number = hashmap_get(&b->index, hash, is_set, set, to);
 
 	if (number != HASHMAP_NONE)
 		return number;

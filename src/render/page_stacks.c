@@ -121,7 +121,7 @@ static uint32_t frame_number(struct page_builder *b, const struct page_frame *fr
 
 	if (frame->function == PROFILE_NONE)
 		return PROFILE_NONE;
-	number = hashmap_find(&b->frame_index, hash, is_frame, frame, to);
+	number = hashmap_get(&b->frame_index, hash, is_frame, frame, to);
 	if (number != HASHMAP_NONE)
 		return number;
 	number = (uint32_t)to->nr_frames;
@@ -198,7 +198,7 @@ static int descend(struct page_builder *b, uint32_t *at, uint32_t frame)
 
 	if (frame == PROFILE_NONE)
 		return -ENOMEM;
-	number = hashmap_find(&b->node_index, hash, is_node, &node, to);
+	number = hashmap_get(&b->node_index, hash, is_node, &node, to);
 	if (number == HASHMAP_NONE) {
 		number = (uint32_t)to->nr_nodes;
 		if (vec_grow(&to->nodes, &to->cap_nodes, to->nr_nodes + 1,
@@ -311,7 +311,7 @@ static int add_sample(struct page_builder *b, const struct page_sample *s)
 
 	if (weight_is_zero(&s->weight))
 		return 0;
-	number = hashmap_find(&b->sample_index, hash, is_sample, s, to);
+	number = hashmap_get(&b->sample_index, hash, is_sample, s, to);
 	if (number != HASHMAP_NONE) {
 		weight_add(&to->samples[number].weight, s->weight);
 		return 0;

@@ -86,7 +86,7 @@ uint32_t table_source(struct address_table *t, enum source_kind kind, const void
 {
 	struct source_key want = {.kind = kind, .key = key};
 	uint64_t hash = hash_pointer(hash_u64(0, kind), key);
-	uint32_t i = hashmap_find(&t->sources_by_key, hash, source_eq, &want, t);
+	uint32_t i = hashmap_get(&t->sources_by_key, hash, source_eq, &want, t);
 
 	if (i != HASHMAP_NONE)
 		return i;
@@ -160,7 +160,7 @@ uint32_t table_want(struct address_table *t, const struct entry *wanted)
 	uint64_t hash = hash_u64(hash_u64(wanted->lookup, (uint64_t)wanted->source << 1 |
 								  wanted->is_return),
 				 wanted->first_ns ^ wanted->last_ns << 1);
-	uint32_t id = hashmap_find(&t->entries_by_key, hash, entry_eq, wanted, t);
+	uint32_t id = hashmap_get(&t->entries_by_key, hash, entry_eq, wanted, t);
 	struct entry *entry;
 
 	if (id != HASHMAP_NONE) {

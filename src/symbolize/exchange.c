@@ -92,7 +92,7 @@ static int add(struct symbolizer_codes *codes, const struct resolved_code *code)
 {
 	uint64_t hash = hash_u64((uintptr_t)code->object, code->code.address);
 
-	if (hashmap_find(&codes->index, hash, code_eq, code, codes) != HASHMAP_NONE)
+	if (hashmap_get(&codes->index, hash, code_eq, code, codes) != HASHMAP_NONE)
 		return 0;
 	if (vec_grow(&codes->items, &codes->cap, codes->nr + 1, sizeof(*codes->items),
 		     HASHMAP_NONE - 1) ||

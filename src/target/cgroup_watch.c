@@ -93,7 +93,7 @@ static uint64_t hash_path(const struct cgroup_mount *mount, const char *path)
 
 static struct known *find_wd(struct cgroup_watch *set, int wd)
 {
-	uint32_t i = hashmap_find(&set->by_wd, hash_wd(wd), NULL, NULL, NULL);
+	uint32_t i = hashmap_get(&set->by_wd, hash_wd(wd), NULL, NULL, NULL);
 
 	return i == HASHMAP_NONE ? NULL : &set->dirs[i];
 }
@@ -110,8 +110,8 @@ static bool is_at(uint32_t item, const void *key, const void *ctx)
 static struct known *find_here(struct cgroup_watch *set, const struct cgroup_mount *mount)
 {
 	struct known here = {.mount = mount, .path = set->path};
-	uint32_t i = hashmap_find(&set->by_path, hash_path(mount, set->path), is_at,
-				  &here, set);
+	uint32_t i = hashmap_get(&set->by_path, hash_path(mount, set->path), is_at, &here,
+				 set);
 
 	return i == HASHMAP_NONE ? NULL : &set->dirs[i];
 }

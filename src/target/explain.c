@@ -5,21 +5,23 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/as_root.h"
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "base/suggest.h"
+#include "base/user.h"
 #include "process/proc_dir.h"
 #include "target/comm_glob.h"
 
 #define MAX_THREADS    100000 /* most threads whose names are read */
+#define MAX_USERS      64 /* most users to suggest */
 #define COMM_MAX_BYTES 64
 
 /* ---- -p ---- */
@@ -53,6 +55,7 @@ int explain_no_process(uint32_t pid, struct error *err)
 	struct inside inside = {.pid = pid};
 	struct proc_status status;
 	struct proc_stat stat;
+	char advice[AS_ROOT_MAX_BYTES];
 
 	if (dir >= 0 && !proc_dir_stat(dir, &stat) && !proc_dir_status(dir, &status)) {
 		if (status.tgid != pid)
@@ -70,9 +73,9 @@ int explain_no_process(uint32_t pid, struct error *err)
 	} else if (!kill((pid_t)pid, 0) || errno == EPERM) {
 		return error_set_exit(
 			err, EXIT_SYSTEM, -EACCES,
-			"process %u is hidden by an option of /proc (hidepid); run as "
-			"root, or add CAP_SYS_PTRACE",
-			pid);
+			"process %u is hidden by an option of /proc (hidepid); add "
+			"CAP_SYS_PTRACE%s",
+			pid, as_root_advice(advice, sizeof(advice)));
 	}
 	proc_dir_each(AT_FDCWD, list_in_namespace, &inside);
 	if (inside.nr)
@@ -90,6 +93,8 @@ int explain_no_process(uint32_t pid, struct error *err)
 struct thread_search {
 	struct lb_comm_table *comms; /* one pattern; NULL: searches a user */
 	uint32_t uid;
+	uint32_t uids[MAX_USERS]; /* of processes so far */
+	size_t nr_uids;
 	bool is_found;
 	size_t nr_threads;
 	struct suggestions others;
@@ -127,15 +132,20 @@ static void look_at_threads(struct thread_search *s, int dir)
 static void look_at_user(struct thread_search *s, int dir)
 {
 	struct proc_status status;
-	const struct passwd *pw;
-	char number[16];
+	struct user user;
 
 	if (proc_dir_status(dir, &status))
 		return;
 	s->is_found = status.uid == s->uid;
-	pw = getpwuid(status.uid);
-	snprintf(number, sizeof(number), "%u", status.uid);
-	suggestions_add(&s->others, pw ? pw->pw_name : number);
+	for (size_t i = 0; i < s->nr_uids; i++)
+		if (s->uids[i] == status.uid)
+			return;
+	if (s->nr_uids == MAX_USERS)
+		return;
+	s->uids[s->nr_uids++] = status.uid;
+	if (user_by_uid(status.uid, USER_ASK_MS, &user))
+		snprintf(user.name, sizeof(user.name), "%u", status.uid);
+	suggestions_add(&s->others, user.name);
 }
 
 static int look_at_process(void *ctx, uint32_t tgid, int dir)
@@ -162,12 +172,16 @@ static bool matches_nothing(const struct target_value *v, char *ret, size_t size
 {
 	bool is_comm = v->kind == LB_FILTER_COMM;
 	_cleanup_free_ struct lb_comm_table *table = calloc(1, sizeof(*table));
-	const struct passwd *pw = is_comm ? NULL : getpwnam(v->text);
 	struct thread_search s = {.comms = is_comm ? table : NULL};
+	struct user user;
+	char *end = "";
 	char asked[128], others[512];
 
-	s.uid = pw ? pw->pw_uid : (uint32_t)strtoul(v->text, NULL, 10);
-	if (!table || (is_comm && comm_glob_add(table, v->text, false)))
+	if (is_comm || user_by_name(v->text, USER_ASK_MS, &user))
+		user.uid = (uid_t)strtoul(v->text, &end, 10);
+	s.uid = user.uid;
+	if (!table || (!is_comm && *end) ||
+	    (is_comm && comm_glob_add(table, v->text, false)))
 		return false;
 	look_at_all(&s);
 	if (!s.is_found)

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include "base/log.h"
 #include "base/match.h"
 #include "base/suggest.h"
+#include "base/user.h"
 #include "base/vec.h"
 #include "collect/filter.h"
 #include "process/cgroup.h"
@@ -249,37 +249,45 @@ bool target_threads_are_gone(struct target *c)
 
 /* ---- users ---- */
 
-static int no_user(const char *name, struct error *err)
+/* @why  of user_by_name() */
+static int no_user(const char *name, int why, struct error *err)
 {
 	struct suggestions users = {0};
 	char asked[128], others[512];
-	const struct passwd *pw;
 	int rc;
 
-	setpwent();
-	while ((pw = getpwent()))
-		suggestions_add(&users, pw->pw_name);
-	endpwent();
+	escape_terminal_buf(asked, sizeof(asked), name);
+	if (why != -ENOENT)
+		return error_set(
+			err, why,
+			"there is no user \"%s\" in /etc/passwd, and %s; give the "
+			"user's number",
+			asked,
+			why == -ENOSYS ? "no /usr/bin/getent here that knows "
+					 "others"
+				       : "getent(1), which knows others, did not "
+					 "answer");
+	users_suggest(&users);
 	rc = error_set(err, -ENOENT,
 		       "there is no user \"%s\" on this system; %s; users of containers "
 		       "are known by their numbers",
-		       escape_terminal_buf(asked, sizeof(asked), name),
-		       suggestions_say(&users, name, others, sizeof(others)));
+		       asked, suggestions_say(&users, name, others, sizeof(others)));
 	suggestions_deinit(&users);
 	return rc;
 }
 
 static int add_user(struct target *c, const struct target_value *v, struct error *err)
 {
-	const struct passwd *pw = getpwnam(v->text);
+	struct user user;
 	unsigned long uid;
 	char *end;
+	int rc = user_by_name(v->text, USER_ASK_MS, &user);
 
-	if (pw)
-		return sampler_filter_user(c->sampler, pw->pw_uid, mask_of(v), err);
+	if (!rc)
+		return sampler_filter_user(c->sampler, user.uid, mask_of(v), err);
 	uid = strtoul(v->text, &end, 10);
 	if (*end || *v->text < '0' || *v->text > '9' || uid >= UINT32_MAX)
-		return no_user(v->text, err);
+		return no_user(v->text, rc, err);
 	return sampler_filter_user(c->sampler, (uint32_t)uid, mask_of(v), err);
 }
 

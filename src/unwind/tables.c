@@ -212,7 +212,7 @@ static uint16_t rules_get(struct rules *r, struct tenant who,
 			  const struct lb_unwind_rule *rule)
 {
 	uint64_t hash = rule_hash(rule);
-	uint32_t number = hashmap_find(&r->index, hash, rule_eq, rule, r);
+	uint32_t number = hashmap_get(&r->index, hash, rule_eq, rule, r);
 
 	if (number == HASHMAP_NONE)
 		number = add_rule(r, who, hash, rule);
@@ -622,7 +622,7 @@ static int get_run(struct segment_runs *r, struct tenant who,
 	struct wanted_run wanted = {segments, nr};
 	uint64_t hash = hash_bytes(0, segments, nr * sizeof(*segments));
 
-	*ret = hashmap_find(&r->index, hash, run_eq, &wanted, r);
+	*ret = hashmap_get(&r->index, hash, run_eq, &wanted, r);
 	if (*ret == HASHMAP_NONE) {
 		if (add_run(r, who, hash, nr, ret))
 			return -ENOSPC;

@@ -160,7 +160,7 @@ static uint32_t find_body(const struct unwind_texts *t, const struct jit_object 
 {
 	uint64_t serial = t->store->bodies[o->body].serial;
 
-	return hashmap_find(&t->by_serial, hash_u64(0, serial), serial_eq, &serial, t);
+	return hashmap_get(&t->by_serial, hash_u64(0, serial), serial_eq, &serial, t);
 }
 
 /* Takes a reference to the body of @o for @set. */
@@ -208,7 +208,7 @@ static struct registered_object *body_of(const struct unwind_texts *t, size_t i)
 	uint64_t serial = batch->sent[i].serial;
 	const struct kept_object *kept = &t->store->bodies[batch->sent[i].kept];
 	uint32_t number =
-		hashmap_find(&t->by_serial, hash_u64(0, serial), serial_eq, &serial, t);
+		hashmap_get(&t->by_serial, hash_u64(0, serial), serial_eq, &serial, t);
 
 	if (number == HASHMAP_NONE || kept->serial != serial ||
 	    kept->offset != batch->pieces[i].offset)

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "worker/broker.h"
 #include "worker/message.h"
 
@@ -113,9 +114,9 @@ static int spawn_here(struct child *ret)
 	rc = make_sockets(&ours, &theirs);
 	if (rc)
 		return rc;
-	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	null = io_open_nothing();
 	if (null < 0)
-		return -errno;
+		return null;
 	rc = move_up(&null);
 	if (rc)
 		return rc;

@@ -73,6 +73,7 @@ try record -a --window nan
 try record -a --window 1s -o -
 try record -a --keep 0
 try record -a --keep 5
+try record -a --group-read
 try record -a --window 1s --keep 1000001
 try record -a --max-size 5T
 try record -a --max-size 0

@@ -15,7 +15,8 @@ from suite import TOP, folder, write
 import lineburn
 from lineburn import _binary, _extra, _listing
 
-SENTENCE = "the kernel does not let this user load BPF programs; run it as root"
+SENTENCE = "the kernel does not let this user load BPF programs"
+ADVICE = '; see what "lineburn doctor" says, or run it as root: sudo lineburn record -p 1'
 
 
 def finds_the_program():
@@ -42,8 +43,8 @@ def finds_the_program():
     equal("find-by-variable", _binary.find(), STUB)
 
 
-def fails(status, uid):
-    os.environ.update(STUB_SAYS="lineburn: a warning\nlineburn: " + SENTENCE, STUB_STATUS=str(status))
+def fails(status, uid, advice=""):
+    os.environ.update(STUB_SAYS="lineburn: a warning\nlineburn: " + SENTENCE + advice, STUB_STATUS=str(status))
     geteuid, os.geteuid = os.geteuid, lambda: uid
     try:
         lineburn.profile().start()
@@ -56,7 +57,7 @@ def fails(status, uid):
 
 
 def says_what_to_do():
-    lines = str(fails(3, 1000)).splitlines()
+    lines = str(fails(3, 1000, ADVICE)).splitlines()
     equal("denied-sentence", lines[0], SENTENCE)
     holds("denied-setcap", "    sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep " + STUB in lines, lines)
     holds("denied-as-root", lines[-1].startswith("    sudo -E " + sys.executable), lines)

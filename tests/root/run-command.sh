@@ -198,25 +198,36 @@ secret_unread() {
 check secret-unread-under-sudo secret_unread 700 "126 "
 check script-read-under-sudo secret_unread 755 "0 read"
 
-# NSS modules that look up groups run as root, so they must not see the caller's environment.
+# Users and groups that are not in /etc/passwd: getent(1) and id(1) ask the modules of nsswitch.conf, which run
+# as root, but have no capabilities and do not see the caller's environment.
 # shellcheck disable=SC2016 # for the inner shells
-looked_up_as_root() {
+users_from_afar() {
+	module=$(ldconfig -p | sed -n 's/.*libnss_hesiod\.so\.2.* => //p' | head -n 1)
+	[ -n "$module" ] || { echo "there is no libnss_hesiod.so.2 to replace"; return 1; }
 	cp "$(build nss_tell.c "-shared -fPIC")" libnss_tell.so.2 || return 1
 	cp "$(realpath "$(command -v sh)")" sudo
-	printf 'passwd: files\ngroup: files\ninitgroups: tell\n' >nsswitch.conf
+	printf 'passwd: files hesiod\ngroup: files\ninitgroups: hesiod\n' >nsswitch.conf
 	rm -f told
+	mkdir afar && chown 64321 afar || return 1
 	timeout 60 unshare -m --propagation private sh -c '
 		mount --bind nsswitch.conf /etc/nsswitch.conf || exit 1
+		mount --bind libnss_tell.so.2 "$2" || exit 1
 		[ ! -d /run/nscd ] || mount -t tmpfs none /run/nscd || exit 1
 		env -i PATH="$PATH" LB_CALLER=secret ./sudo -c "$1; exit \$?" sh "$LB"' sh '
-		env -i PATH="$PATH" LD_LIBRARY_PATH="$PWD" SUDO_UID=65534 SUDO_GID=65534 SUDO_USER=nobody \
-			"$1" run -o told.pb.gz -- sh -c "id -u; echo \$LB_CALLER"' >out 2>err || { tail -n 1 err; return 1; }
-	[ "$(head -n 2 out | tr '\n' ' ')" = "65534 secret " ] || { echo "the command said $(head -n 2 out | tr '\n' ' ')"; return 1; }
-	[ "$(cat told)" = "nobody: uid 0, caller unknown" ] && return 0
+		env -i PATH="$PATH" SUDO_UID=64321 SUDO_GID=64321 SUDO_USER=afar "$1" run -F 499 -o afar/told.pb.gz -- \
+			sh -c "id -u; id -G; echo \$LB_CALLER; i=0; while [ \$i -lt 300000 ]; do i=\$((i + 1)); done"' "$module" \
+		>out 2>err || { tail -n 1 err; return 1; }
+	said=$(head -n 3 out | tr '\n' ' ')
+	[ "$said" = "64321 64321 64322 secret " ] || { echo "the command said $said"; return 1; }
+	"$LB" report --by user --json afar/told.pb.gz | grep -q afar || {
+		echo "users: $("$LB" report --by user --json afar/told.pb.gz 2>&1 | tr "\n" " ")"
+		return 1
+	}
+	[ "$(sort -u told)" = "afar: uid 0, caller unknown" ] && return 0
 	echo "the module was told: $(cat told)"
 	return 1
 }
-check groups-without-callers-environment looked_up_as_root
+check users-from-afar users_from_afar
 
 # The command has what the user would have without lineburn: ids, groups, capabilities, limits, mask, signals,
 # namespaces, and no descriptors but the caller's.

@@ -281,7 +281,7 @@ static size_t latest_of(const struct lb_unwind_rule *rule)
 static uint32_t find_number(struct rule_numbers *r, const struct lb_unwind_rule *rule)
 {
 	uint64_t hash = hash_bytes(0, rule, sizeof(*rule));
-	uint32_t number = hashmap_find(&r->by_hash, hash, is_rule, rule, r);
+	uint32_t number = hashmap_get(&r->by_hash, hash, is_rule, rule, r);
 
 	if (number != HASHMAP_NONE)
 		return number;

@@ -271,7 +271,7 @@ static const struct named *name(struct elf_naming *n, const struct frame *frame)
 {
 	uint64_t hash =
 		hash_pointer(hash_pointer(0, frame->function), frame->system_name);
-	uint32_t item = hashmap_find(&n->index, hash, named_eq, frame, n);
+	uint32_t item = hashmap_get(&n->index, hash, named_eq, frame, n);
 	const struct frame *readable;
 	struct named *named;
 	size_t nr = 1;

@@ -248,7 +248,7 @@ static bool module_eq(uint32_t item, const void *key, const void *ctx)
 
 static uint32_t module_find(const struct function_names *n, const char *file)
 {
-	return hashmap_find(&n->index, hash_pointer(0, file), module_eq, file, n);
+	return hashmap_get(&n->index, hash_pointer(0, file), module_eq, file, n);
 }
 
 static int module_add(struct function_names *n, const char *file, const char *module)

@@ -251,8 +251,7 @@ static void adopt(struct parent_search *s, const struct orphan *key, uint32_t ob
 	const struct image_symbol *home = NULL;
 	uint32_t item;
 
-	while ((item = hashmap_find(&s->index, hash, orphan_eq, key, s)) !=
-	       HASHMAP_NONE) {
+	while ((item = hashmap_get(&s->index, hash, orphan_eq, key, s)) != HASHMAP_NONE) {
 		if (!home)
 			home = home_of(s->h, object);
 		if (!home)

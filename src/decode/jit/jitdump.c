@@ -419,12 +419,12 @@ static void add_path(struct scripts *s, const char *path, size_t len)
 	uint64_t hash = rest_hash(path, len);
 	uint32_t head;
 
-	if (hashmap_find(&s->by_path, hash_pointer(0, path), same_path, path, s) !=
+	if (hashmap_get(&s->by_path, hash_pointer(0, path), same_path, path, s) !=
 		    HASHMAP_NONE ||
 	    strlen(path) != len ||
 	    vec_grow(&s->items, &s->cap, s->nr + 1, sizeof(*s->items), SCRIPTS_MAX))
 		return;
-	head = hashmap_find(&s->by_rest, hash, rest_eq, &key, s);
+	head = hashmap_get(&s->by_rest, hash, rest_eq, &key, s);
 	s->items[s->nr] = (struct script){.path = path, .next = NONE};
 	if (hashmap_add(&s->by_path, hash_pointer(0, path), (uint32_t)s->nr))
 		return;
@@ -444,7 +444,7 @@ static void add_position(struct scripts *s, const char *path, uint32_t line,
 	uint64_t hash = position_hash(path, line, column);
 
 	if (s->positions.nr_items < SCRIPTS_MAX_POSITIONS &&
-	    hashmap_find(&s->positions, hash, NULL, NULL, NULL) == HASHMAP_NONE)
+	    hashmap_get(&s->positions, hash, NULL, NULL, NULL) == HASHMAP_NONE)
 		(void)hashmap_add(&s->positions, hash, 0);
 }
 
@@ -505,7 +505,7 @@ static const char *scripts_find(const struct scripts *s, const struct debug_entr
 	bool telling = is_telling(entry->file, entry->file_len);
 	const char *found = NULL;
 	uint32_t i =
-		hashmap_find(&s->by_rest, rest_hash(key.name, key.len), rest_eq, &key, s);
+		hashmap_get(&s->by_rest, rest_hash(key.name, key.len), rest_eq, &key, s);
 
 	if (telling && i != NONE && s->items[i].next == NONE)
 		return s->items[i].path;
@@ -513,7 +513,7 @@ static const char *scripts_find(const struct scripts *s, const struct debug_entr
 		uint64_t hash =
 			position_hash(s->items[i].path, entry->line, entry->column);
 
-		if (hashmap_find(&s->positions, hash, NULL, NULL, NULL) == HASHMAP_NONE)
+		if (hashmap_get(&s->positions, hash, NULL, NULL, NULL) == HASHMAP_NONE)
 			continue;
 		if (found)
 			return NULL;
@@ -702,8 +702,8 @@ static bool index_eq(uint32_t item, const void *key, const void *ctx)
 
 static struct movable *movable_find(struct claiming *c, uint64_t code_index)
 {
-	uint32_t i = hashmap_find(&c->by_index, hash_u64(0, code_index), index_eq,
-				  &code_index, c);
+	uint32_t i = hashmap_get(&c->by_index, hash_u64(0, code_index), index_eq,
+				 &code_index, c);
 
 	return i == HASHMAP_NONE ? NULL : &c->movables[i];
 }

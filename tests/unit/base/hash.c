@@ -80,7 +80,7 @@ static size_t nr_compared(const uint64_t hashes[NR_KEYS])
 	size_t nr = 0;
 
 	for (uint32_t i = 0; i < NR_KEYS; i++) {
-		assert_int_equal(hashmap_find(&map, hashes[i], count, &nr, NULL),
+		assert_int_equal(hashmap_get(&map, hashes[i], count, &nr, NULL),
 				 HASHMAP_NONE);
 		assert_int_equal(hashmap_add(&map, hashes[i], i), 0);
 	}

@@ -31,7 +31,7 @@ static bool is_key(uint32_t item, const void *key, const void *ctx)
 
 static uint32_t find(const struct hashmap *map, uint64_t hash, uint32_t key)
 {
-	return hashmap_find(map, hash, is_key, &key, NULL);
+	return hashmap_get(map, hash, is_key, &key, NULL);
 }
 
 static void check_all(const struct hashmap *map, const uint64_t *hashes,
@@ -117,7 +117,7 @@ static void test_equal_hashes(void **state)
 	assert_int_equal(find(&map, 42, 300), HASHMAP_NONE);
 	assert_int_equal(find(&map, 43, 0), HASHMAP_NONE);
 	/* Without a comparison function the hash decides. */
-	assert_true(hashmap_find(&map, 42, NULL, NULL, NULL) < 300);
+	assert_true(hashmap_get(&map, 42, NULL, NULL, NULL) < 300);
 	for (uint32_t i = 0; i < 300; i += 2)
 		hashmap_remove(&map, 42, i);
 	for (uint32_t i = 0; i < 300; i++)
@@ -132,7 +132,7 @@ static void test_empty(void **state)
 	uint32_t key = 0;
 
 	(void)state;
-	assert_int_equal(hashmap_find(&map, 1, is_key, &key, NULL), HASHMAP_NONE);
+	assert_int_equal(hashmap_get(&map, 1, is_key, &key, NULL), HASHMAP_NONE);
 	hashmap_remove(&map, 1, 0);
 	assert_int_equal(map.nr_items, 0);
 	assert_int_equal(hashmap_add(&map, 1, 0), 0);

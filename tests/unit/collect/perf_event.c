@@ -84,8 +84,8 @@ static void refusals_have_a_remedy(void **state)
 		int code;
 		const char *words;
 	} cases[] = {
-		{-EACCES, "run as root"},  {-EPERM, "run as root"},
-		{-EMFILE, "ulimit -n"},    {-ENOENT, "CONFIG_PERF_EVENTS"},
+		{-EACCES, "lineburn doctor"}, {-EPERM, "lineburn doctor"},
+		{-EMFILE, "ulimit -n"},       {-ENOENT, "CONFIG_PERF_EVENTS"},
 		{-EIO, "lineburn doctor"},
 	};
 

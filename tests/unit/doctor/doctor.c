@@ -121,7 +121,7 @@ static void test_admission(void **state)
 	} cases[] = {
 		{"healthy", NULL, NULL},
 		{"no-caps", NULL, NULL}, /* not in a container */
-		{"no-proc", NULL, NULL},
+		{"no-proc", "/proc is not mounted", "mount -t proc"},
 		{"docker-hostpid", NULL, NULL},
 		{"docker", "CAP_BPF, CAP_PERFMON, the host's pid namespace",
 		 "--privileged --pid=host"},
@@ -305,6 +305,11 @@ static const struct {
 	{"healthy", {.memlock_bytes = 65536}, "memlock", CHECK_OK, ""},
 	{"kernel-5.10", {.memlock_bytes = 65536}, "memlock", CHECK_OK, ""},
 	{"healthy", {.debuginfod_urls = "https://x.example"}, "debuginfod", CHECK_OK, ""},
+	{"healthy",
+	 {.debuginfod_urls = "https://x.example", .lacks_debuginfod_find = true},
+	 "debuginfod",
+	 CHECK_WARN,
+	 "debuginfod-find"},
 	{"healthy", {.debuginfod_urls = ""}, "debuginfod", CHECK_OK, ""},
 	{"healthy", {.is_arm64 = false}, "callers", CHECK_OK, ""},
 	{"healthy", {.is_arm64 = true}, "callers", CHECK_WARN, "frame-pointer"},

@@ -170,6 +170,26 @@ static void remove_all(const char *dir)
 	scratch_remove(dir);
 }
 
+static void who_may_read(void **state)
+{
+	char dir[SCRATCH_BYTES], output[64], path[PATH_MAX];
+
+	(void)state;
+	scratch_make(dir, 0700);
+	snprintf(output, sizeof(output), "%s/p.pb.gz", dir);
+	for (int group = 0; group < 2; group++) {
+		struct window_files w = {.output = output, .group_reads = group};
+		struct window_id id = write_one(&w, BEGIN_S, "a");
+		struct stat st;
+
+		window_path(output, &id, path, sizeof(path));
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(st.st_mode & 07777, group ? 0640 : 0600);
+		window_files_deinit(&w);
+	}
+	remove_all(dir);
+}
+
 /* If the clock was set back, the newest file must not count as the oldest. */
 static void files_are_kept_by_age(void **state)
 {
@@ -409,6 +429,7 @@ int main(void)
 		cmocka_unit_test(names_that_are_too_long),
 		cmocka_unit_test(order),
 		cmocka_unit_test(surplus),
+		cmocka_unit_test(who_may_read),
 		cmocka_unit_test(files_are_kept_by_age),
 		cmocka_unit_test(failures_are_said),
 		cmocka_unit_test(the_folder_is_not_what_has_its_name),

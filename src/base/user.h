@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Users and their groups, from /etc/passwd and /etc/group, and from other sources (LDAP,
+ * sssd, systemd) by getent(1) and id(1). getpwnam(3) and its like would load modules of
+ * the C library (nsswitch.conf(5)) into this process, which may wait for a network. A
+ * static program cannot load them: they need the C library that it was linked with.
+ */
+#ifndef LB_BASE_USER_H
+#define LB_BASE_USER_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/suggest.h"
+
+#define USER_ASK_MS 10000 /* for callers that have nothing else to do */
+
+struct user {
+	uid_t uid;
+	gid_t gid;
+	char name[256];
+};
+
+/**
+ * Finds a user by name or number. Blocks for @timeout_ms at most, if the user is not in
+ * /etc/passwd.
+ * Return: 0, -ENOENT: there is none, -ENOSYS: none in /etc/passwd, and no getent here,
+ * -ETIMEDOUT, or another -errno.
+ */
+int user_by_name(const char *name, int timeout_ms, struct user *ret);
+int user_by_uid(uid_t uid, int timeout_ms, struct user *ret);
+
+/**
+ * Finds the groups of a user, @gid among them, for setgroups(2).
+ * Return: their number, at most @max.
+ */
+size_t user_groups(const char *name, gid_t gid, gid_t *ret, size_t max);
+
+/** Adds the users of /etc/passwd. */
+void users_suggest(struct suggestions *s);
+
+#endif

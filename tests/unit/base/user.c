@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What other sources than /etc/passwd and /etc/group know is in tests/root/run-command.sh. */
+#include <errno.h>
+#include <grp.h>
+#include <limits.h>
+#include <pwd.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/user.h"
+
+#define NO_UID 4000000000u
+
+static void test_by_name(void **state)
+{
+	struct user user;
+
+	(void)state;
+	assert_int_equal(user_by_name("root", USER_ASK_MS, &user), 0);
+	assert_int_equal(user.uid, 0);
+	assert_int_equal(user.gid, 0);
+	assert_string_equal(user.name, "root");
+	assert_int_equal(user_by_name("nobody", USER_ASK_MS, &user), 0);
+	assert_int_equal(user.uid, getpwnam("nobody")->pw_uid);
+	assert_int_equal(user_by_name("lb-no-such-user", USER_ASK_MS, &user), -ENOENT);
+	/* getent(1) would look for the number. */
+	assert_int_equal(user_by_name("0", USER_ASK_MS, &user), -ENOENT);
+	assert_int_equal(user_by_name("", USER_ASK_MS, &user), -ENOENT);
+	assert_int_equal(user_by_name("-h", USER_ASK_MS, &user), -ENOENT);
+	assert_int_equal(user_by_name("+", USER_ASK_MS, &user), -ENOENT);
+}
+
+static void test_by_uid(void **state)
+{
+	struct user user;
+
+	(void)state;
+	assert_int_equal(user_by_uid(0, USER_ASK_MS, &user), 0);
+	assert_string_equal(user.name, "root");
+	assert_int_equal(user_by_uid(NO_UID, USER_ASK_MS, &user), -ENOENT);
+}
+
+static int compare(const void *a, const void *b)
+{
+	gid_t x = *(const gid_t *)a, y = *(const gid_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Of each user here, what the C library says. */
+static void test_groups(void **state)
+{
+	const struct passwd *pw;
+
+	(void)state;
+	setpwent();
+	while ((pw = getpwent())) {
+		gid_t wanted[1024], found[1024];
+		int nr_wanted = ARRAY_SIZE(wanted);
+		size_t nr;
+
+		getgrouplist(pw->pw_name, pw->pw_gid, wanted, &nr_wanted);
+		nr = user_groups(pw->pw_name, pw->pw_gid, found, ARRAY_SIZE(found));
+		assert_int_equal(nr, nr_wanted);
+		qsort(wanted, nr, sizeof(*wanted), compare);
+		qsort(found, nr, sizeof(*found), compare);
+		assert_memory_equal(found, wanted, nr * sizeof(*found));
+	}
+	endpwent();
+}
+
+static void test_groups_of_nobody_known(void **state)
+{
+	gid_t found[2];
+
+	(void)state;
+	assert_int_equal(user_groups("lb-no-such-user", 4711, found, 2), 1);
+	assert_int_equal(found[0], 4711);
+}
+
+static void test_suggestions(void **state)
+{
+	struct suggestions users = {0};
+	bool has_root = false;
+
+	(void)state;
+	users_suggest(&users);
+	for (size_t i = 0; i < users.nr; i++)
+		has_root |= !strcmp(users.names[i], "root");
+	assert_true(has_root);
+	suggestions_deinit(&users);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_by_name),
+		cmocka_unit_test(test_by_uid),
+		cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_groups_of_nobody_known),
+		cmocka_unit_test(test_suggestions),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
