@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/creds.h"
+#include "base/capability.h"
 #include "base/io.h"
 
 #define STATUS_NOT_FOUND 127 /* as sh(1) has it */
@@ -33,7 +33,7 @@ _Noreturn static void execute(const struct tool *t, int out)
 	closefrom(STDERR_FILENO + 1);
 	if (!t->without_rights)
 		execvp(argv[0], argv);
-	else if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || creds_drop_capabilities())
+	else if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || capabilities_keep(0, false))
 		_exit(EXIT_FAILURE);
 	else
 		execve(argv[0], argv, no_environ);
