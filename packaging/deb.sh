@@ -4,6 +4,7 @@
 # SOURCE_DATE_EPOCH (default: the last commit's time): the same files give the same bytes.
 set -eu
 cd "$(dirname "$0")/.."
+unset MAKEFLAGS # of a make that runs this
 arch=$1
 mkdir -p "$2"
 dist=$(realpath "$2")

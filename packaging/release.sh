@@ -2,7 +2,7 @@
 # Releases: checks, dates the changelog, commits, builds everything into dist/, tags. All of it happens
 # in a clone of the last commit; only what succeeded comes back, as a commit and the tag vVERSION.
 # usage: packaging/release.sh VERSION     ("make release VERSION=1.2.3")
-# CHECK (default tools/check.sh): what must succeed before. tools/setup.sh cross has what arm64 needs.
+# On x86-64; tools/setup.sh release has what it needs. CHECK (default tools/check.sh): what must succeed before.
 set -eu
 cd "$(dirname "$0")/.."
 unset MAKEFLAGS MAKELEVEL
@@ -16,7 +16,7 @@ echo "$version" | grep -qxE '[0-9]+(\.[0-9]+){1,2}' || refuse "a version is like
 ! git rev-parse -q --verify "refs/tags/v$version" >/dev/null || refuse "there is a tag v$version already"
 grep -qE '^## .* \(unreleased\)$' CHANGELOG.md ||
 	refuse "CHANGELOG.md has no part that ends in \"(unreleased)\": describe what is new"
-[ -d build/sysroot/arm64 ] || refuse "there are no libraries for arm64: run tools/setup.sh cross"
+[ -d build/sysroot/arm64 ] || refuse "there are no libraries for arm64: run tools/setup.sh release"
 
 top=$PWD
 work=$(mktemp -d)
@@ -45,11 +45,11 @@ for arch in x86_64 arm64; do
 	make static wheel deb image ARCH=$arch
 	cp build/static/$arch/lineburn "dist/lineburn-$version-$arch"
 done
-sed "s|image: localhost/lineburn\$|&:$version|" packaging/daemonset.yaml >"dist/lineburn-$version-daemonset.yaml"
+cp packaging/daemonset.yaml "dist/lineburn-$version-daemonset.yaml"
 git archive --prefix="lineburn-$version/" HEAD | gzip -n9 >"dist/lineburn-$version.tar.gz"
 sbom=lineburn-$version.spdx.json
-packaging/sbom.py "build/static/$(uname -m)/lineburn" dist/* >$sbom
-mv $sbom dist
+packaging/sbom.py build/static/x86_64/lineburn dist/* >"$sbom"
+mv "$sbom" dist
 (cd dist && sha256sum -- * >../SHA256SUMS && mv ../SHA256SUMS .)
 awk '/^## / { part++ } part == 1' CHANGELOG.md >notes
 git tag -a "v$version" --cleanup=whitespace -F notes

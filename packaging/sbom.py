@@ -38,7 +38,7 @@ VENDORED = {"d3-flame-graph": "Apache-2.0", "d3": "ISC AND BSD-3-Clause"}
 def built_with(binary):
     """{library: version or None}"""
     said = subprocess.run([binary, "version", "--verbose"], stdout=subprocess.PIPE, check=True).stdout.decode()
-    libraries = re.search("^built with: (.*)$", said, re.M).group(1).split(", ")
+    libraries = re.search("^contains: (.*)$", said, re.M).group(1).split(", ")
     found = {"libgcc": re.search(r"^compiler: gcc ([0-9.]+)", said, re.M).group(1)}
     for library in libraries:
         name, _, version = library.partition(" ")

@@ -2,9 +2,9 @@
 # Installs the packages that lineburn needs on Debian 12 or 13; for the demo and the tests also Numba
 # and others, in Python environments below build/venv (tools/venv.sh). If everything is installed it
 # ends quickly and needs no root.
-# usage: tools/setup.sh [build|demo|test|nightly|cross]   (default: test, which includes build and demo;
+# usage: tools/setup.sh [build|demo|test|nightly|cross|release]   (default: test, which includes build and demo;
 # nightly: also runtimes and tools that only tools/nightly.sh uses; cross: build, and what "make static
-# ARCH=arm64" needs)
+# ARCH=arm64" needs; release: test and cross, and what "make deb" needs)
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -30,6 +30,9 @@ test="libcmocka-dev clang-format$llvm clang-tidy$llvm libclang-rt$llvm-dev shell
 	llvm binutils elfutils dwz xz-utils sudo procps util-linux man-db debuginfod
 	linux-perf musl-tools tmux podman runc crun e2fsprogs libc6-dbg"
 
+cross="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static"
+deb="dpkg-dev debhelper"
+
 # Adds package $2 unless command $1 exists, whatever its origin.
 add_command() {
 	command -v "$1" >/dev/null 2>&1 || packages="$packages $2"
@@ -43,7 +46,7 @@ add_python() {
 
 # Packages that only tools/nightly.sh needs.
 add_nightly() {
-	packages="$packages python3-dev"
+	packages="$packages python3-dev $deb lintian"
 	venvs="$venvs old notebook"
 	add_command setcap libcap2-bin
 	add_command javac default-jdk-headless
@@ -67,14 +70,14 @@ venvs=
 case "$want" in
 build) ;;
 cross)
-	packages="$packages gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static"
+	packages="$packages $cross"
 	;;
 demo)
 	add_command node nodejs
 	add_python
 	venvs=new
 	;;
-test | nightly)
+test | nightly | release)
 	packages="$packages $test"
 	add_python
 	venvs="new stacks servers"
@@ -83,10 +86,11 @@ test | nightly)
 	add_command php php-cli
 	add_command erl erlang-base
 	add_command rustc rustc
-	[ "$want" = test ] || add_nightly
+	[ "$want" != nightly ] || add_nightly
+	[ "$want" != release ] || packages="$packages $cross $deb"
 	;;
 *)
-	echo "usage: tools/setup.sh [build|demo|test|nightly|cross]" >&2
+	echo "usage: tools/setup.sh [build|demo|test|nightly|cross|release]" >&2
 	exit 2
 	;;
 esac
@@ -130,9 +134,11 @@ if [ -n "$venvs" ]; then
 	fi
 fi
 
-[ "$want" != cross ] || tools/sysroot.sh arm64
+case $want in
+cross | release) tools/sysroot.sh arm64 ;;
+esac
 
 # Call pprof once: newer Go compiles it at the first call, which takes a minute.
 case $want in
-test | nightly) ! command -v go >/dev/null || go tool pprof -help >/dev/null 2>&1 || true ;;
+test | nightly | release) ! command -v go >/dev/null || go tool pprof -help >/dev/null 2>&1 || true ;;
 esac

@@ -344,6 +344,55 @@ judged "stolen from" 3 0.1 27 34 28 35 26 31 32 29
 judged "of no batches" 2 0
 ends_with "the judge of tests/bench/truth.sh accepts right stacks only" 0 env PYTHONDONTWRITEBYTECODE=1 python3 -S "$top/tests/tools/truth.py"
 
+# A release of a tree whose builds are stubs: what it refuses, what it leaves.
+release=$work/release
+mkdir -p "$release/packaging" "$release/python" "$release/build/sysroot/arm64"
+cp "$top/packaging/release.sh" "$top/packaging/sbom.py" "$release/packaging/"
+echo 'image: localhost/lineburn' >"$release/packaging/daemonset.yaml"
+printf 'version = "0.1.0"\n' >"$release/python/pyproject.toml"
+printf '# Changelog\n\n## 2.0 (unreleased)\n\n- It is new.\n\n## 1.9 (2020-01-01)\n\n- It was new.\n' >"$release/CHANGELOG.md"
+printf 'build/\ndist/\n' >"$release/.gitignore"
+cat >"$release/Makefile" <<'MAKEFILE'
+wheel deb image: static
+	mkdir -p dist && echo $(ARCH) >dist/$@-$(ARCH)
+static:
+	mkdir -p build/static/$(ARCH)
+	printf '#!/bin/sh\nprintf "lineburn 2.0\\ncompiler: gcc 12.2.0; x\\ncontains: glibc 2.36, zlib 1.2.13\\n"\n' >build/static/$(ARCH)/lineburn
+	chmod +x build/static/$(ARCH)/lineburn
+.PHONY: static wheel deb image
+MAKEFILE
+git -C "$release" init -q
+git -C "$release" config user.name x
+git -C "$release" config user.email x@x
+git -C "$release" add -A
+git -C "$release" commit -qm "the tree as it is"
+# unchanged: no commit, no tag, no file
+unchanged() {
+	[ "$(git -C "$release" log --oneline | wc -l)" -eq 1 ] && [ -z "$(git -C "$release" tag)$(git -C "$release" status --porcelain)" ] &&
+		[ ! -e "$release/dist" ]
+}
+ends_with "release refuses what is no version" 1 "$release/packaging/release.sh" v2
+ends_with "release refuses a tree whose check fails" 1 env CHECK=false "$release/packaging/release.sh" 2.0.0
+holds "and leaves it as it was" unchanged
+echo x >"$release/stray"
+ends_with "release refuses what is not committed" 1 env CHECK=true "$release/packaging/release.sh" 2.0.0
+rm "$release/stray"
+ends_with "release releases" 0 env CHECK=true "$release/packaging/release.sh" 2.0.0
+released() {
+	cd "$release" && [ "$(git tag)" = v2.0.0 ] && [ -z "$(git status --porcelain)" ] && grep -qx 'version = "2.0.0"' python/pyproject.toml &&
+		grep -qE '^## 2\.0\.0 \([0-9]{4}-[0-9]{2}-[0-9]{2}\)$' CHANGELOG.md && grep -qx '## 1.9 (2020-01-01)' CHANGELOG.md &&
+		git tag -n9 | grep -q 'It is new' && ! git tag -n9 | grep -q 'It was new' || return 1
+	cd dist && sha256sum -c --quiet SHA256SUMS && [ "$(wc -l <SHA256SUMS)" -eq 11 ] && [ "$(find . -type f | wc -l)" -eq 12 ] &&
+		grep -q '"zlib"' lineburn-2.0.0.spdx.json && cmp wheel-arm64 image-arm64 && tar tzf lineburn-2.0.0.tar.gz | grep -qx lineburn-2.0.0/CHANGELOG.md
+}
+holds "its files, tag and changelog are right" released
+ends_with "release refuses a second release without news" 1 env CHECK=true "$release/packaging/release.sh" 2.0.1
+sed -i 's/zlib 1/zlob 1/' "$release/Makefile"
+sed -i '3i ## 3 (unreleased)\n' "$release/CHANGELOG.md"
+git -C "$release" commit -qam "another library"
+ends_with "release refuses a library whose licence is not known" 1 env CHECK=true "$release/packaging/release.sh" 2.0.1
+holds "and names it" grep -q 'add the licence of zlob' "$work/out"
+
 # Two scripts run at the same time (each waits for the other), then one runs alone.
 for how in "beside others" plain alone; do
 	name=$(echo "$how" | cut -d ' ' -f 1)
