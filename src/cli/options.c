@@ -715,10 +715,11 @@ const struct option_row option_rows[] = {
 	{"json", 0, NULL, ON_VIEW | ON_DIFF | ON_DOCTOR, parse_json,
 	 .help = "print JSON (docs/formats.md)"},
 	{"fix", 0, NULL, ON_DOCTOR, parse_flag,
-	 .help = "print the steps after which a group records without root, and what each "
+	 .help = "print the steps after which a group records without root, and what "
+		 "each "
 		 "opens",
 	 MEMBER(fix)},
-	{"yes", 0, NULL, ON_DOCTOR, parse_flag, .help = "--fix: make these steps",
+	{"yes", 0, NULL, ON_DOCTOR, parse_flag, .help = "make the steps of --fix",
 	 MEMBER(agreed)},
 	{"charge", 0, "WHAT", ON_ATTRIBUTED, parse_word,
 	 .help = "what a sample is charged to: line, the innermost frame with a line "

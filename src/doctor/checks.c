@@ -295,7 +295,7 @@ static bool has_needed(const struct machine *m, const struct needed_cap *need)
 {
 	return machine_has_cap(m, need->cap) ||
 	       (need->admin_does && machine_has_cap(m, CAP_SYS_ADMIN)) ||
-	       (need->of_root && m->uid);
+	       (need->of_root && (m->uid || !machine_has_cap(m, CAP_SETUID)));
 }
 
 /* Lists the capabilities whose lack is serious, or those whose lack is not. */
@@ -585,7 +585,10 @@ static void check_bpf(const struct machine *m, struct check *c)
 	else if (kernel_before(m, MEMLOCK_MAJOR, MEMLOCK_MINOR))
 		trouble(c, CHECK_FAIL, "see privileges and memlock");
 	else if (m->container)
-		trouble(c, CHECK_FAIL, "the container has no right to bpf(2): %s",
+		trouble(c, CHECK_FAIL, "%s: %s",
+			has_needed(m, &needed_caps[0]) && has_needed(m, &needed_caps[1])
+				? "the container's system call filter may forbid bpf(2)"
+				: "the container has no right to bpf(2)",
 			privileged_start(m));
 	else
 		trouble(c, CHECK_FAIL,

@@ -36,12 +36,12 @@ enum check_status {
 	NR_CHECK_STATUS,
 };
 
-/* A capability that a recording uses (docs/security.md, "Rights"). */
+/* A capability that a recording uses (docs/security.md). */
 struct needed_cap {
 	int cap;
 	const char *name;
 	bool admin_does; /* CAP_SYS_ADMIN suffices, too */
-	bool of_root; /* only a lineburn with root's uid needs it */
+	bool of_root; /* only for root, whose helpers have uids of their own (CAP_SETUID) */
 	enum check_status without; /* CHECK_OK: it is worth a word */
 	const char *why;
 };
