@@ -241,10 +241,16 @@ static int set_sysctl(struct state *s, struct error *err)
 {
 	char path[PATH_MAX];
 	int rc = io_write_file_atomic(path_of(s->fix, FIX_SYSCTL_PATH, path), s->sysctl,
-				      strlen(s->sysctl), false, err);
+				      strlen(s->sysctl), false, NULL);
 
 	if (!rc && chmod(path, 0644))
-		rc = error_set(err, -errno, "cannot change the mode of %s: %m", path);
+		rc = -errno;
+	errno = -rc;
+	if (rc)
+		return error_set_exit(err, EXIT_SYSTEM, rc,
+				      "cannot write %s: %m; make its folder, on a file "
+				      "system that can be written",
+				      path);
 	for (size_t i = 0; !rc && i < ARRAY_SIZE(settings); i++) {
 		_cleanup_close_ int fd = -1;
 		char value[32];
@@ -419,8 +425,13 @@ int fix_run(const struct fix *f, bool agreed, FILE *out, struct error *err)
 int doctor_fix(bool agreed, FILE *out, struct error *err)
 {
 	char program[PATH_MAX];
-	ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	ssize_t len;
+	/* Capabilities of a file have no effect where nothing can be recorded. */
+	int rc = doctor_admits("", err);
 
+	if (rc)
+		return rc;
+	len = readlink("/proc/self/exe", program, sizeof(program) - 1);
 	if (len < 0)
 		return error_set_exit(
 			err, EXIT_SYSTEM, -errno,
