@@ -12,6 +12,7 @@
 #include "cli/version.h"
 #include "decode/requests.h"
 #include "doctor/doctor.h"
+#include "doctor/fix.h"
 #include "launch/python_hook.h"
 #include "worker/worker.h"
 
@@ -32,6 +33,8 @@ static int run(const struct options *o, int *status, struct error *err)
 	case COMMAND_HTML:
 		return command_export(o, err);
 	case COMMAND_DOCTOR:
+		if (o->fix)
+			return doctor_fix(o->agreed, stdout, err);
 		*status = doctor_run(!strcmp(o->viewing.format, "json"), stdout);
 		return 0;
 	case COMMAND_PYTHON_HOOK:

@@ -64,7 +64,7 @@ check_includes() {
 	may_include src/live 'base/|live/|profile/(profile|mirror)\.h|analyze/|render/(figure|text)\.h|terminfo\.h"'
 	may_include src/target 'base/|process/|target/|collect/filter\.h|lineburn_filter\.h'
 	may_include src/launch 'base/|worker/broker\.h|process/proc_dir\.h|launch/'
-	may_include src/doctor 'base/|doctor/|collect/(jit_probe|kernel_quirks)\.h'
+	may_include src/doctor 'base/|doctor/|collect/(jit_probe|kernel_quirks|perf_event)\.h'
 	may_include src/record \
 		'(base|worker|opener|collect|process|runtime|unwind|symbolize|profile|analyze|target|launch|record)/'
 	may_include src/cli \

@@ -714,6 +714,13 @@ const struct option_row option_rows[] = {
 	 "a number of rows from 0 to 1000000", MEMBER(comparing.limit), .max = 1000000},
 	{"json", 0, NULL, ON_VIEW | ON_DIFF | ON_DOCTOR, parse_json,
 	 .help = "print JSON (docs/formats.md)"},
+	{"fix", 0, NULL, ON_DOCTOR, parse_flag,
+	 .help = "print the steps after which a group records without root, and what "
+		 "each "
+		 "opens",
+	 MEMBER(fix)},
+	{"yes", 0, NULL, ON_DOCTOR, parse_flag, .help = "make the steps of --fix",
+	 MEMBER(agreed)},
 	{"charge", 0, "WHAT", ON_ATTRIBUTED, parse_word,
 	 .help = "what a sample is charged to: line, the innermost frame with a line "
 		 "(default); mine, the same outside of libraries; leaf, strictly the "
@@ -1086,6 +1093,12 @@ static int check(int argc, char **argv, struct options *o, struct error *err)
 		if (o->python_cache_dir && o->python_hook_action != PYTHON_HOOK_INSTALL)
 			return usage(err, "--cache-dir goes with --install; otherwise "
 					  "set LINEBURN_NUMBA_CACHE_DIR");
+		break;
+	case COMMAND_DOCTOR:
+		if (o->agreed && !o->fix)
+			return usage(err, "--yes goes with --fix");
+		if (o->fix && !strcmp(o->viewing.format, "json"))
+			return usage(err, "--fix prints no JSON");
 		break;
 	case COMMAND_COMPLETION:
 		if (take_shell(argc, argv, &o->shell, err))

@@ -92,6 +92,8 @@ struct options {
 	const char *python_prefix;
 	const char *python_cache_dir; /* NULL: not given */
 
+	bool fix, agreed; /* doctor */
+
 	enum shell shell; /* completion */
 };
 

@@ -78,11 +78,13 @@ int rights_share(const struct options *options, broker_fn *page, struct error *e
 					      .ops = helper_ops,
 					      .capabilities = HELPERS_CAPABILITIES,
 					      .passes_on = true};
-	const struct broker_config output = {.name = "lineburn-output",
-					     .ops = output_ops,
-					     .capabilities = OUTPUT_CAPABILITIES,
-					     .begin = begin_output,
-					     .ctx = &writer};
+	const struct broker_config output = {
+		.name = "lineburn-output",
+		.ops = output_ops,
+		.capabilities = geteuid() ? OUTPUT_CAPABILITIES_OF_USER
+					  : OUTPUT_CAPABILITIES,
+		.begin = begin_output,
+		.ctx = &writer};
 	int rc;
 
 	writer = (struct writer){.options = options, .write_page = page};

@@ -24,6 +24,15 @@
 	 CAPABILITY(CAP_SETUID) | CAPABILITY(CAP_SETGID) | CAPABILITY(CAP_SYS_PTRACE) | \
 	 CAPABILITY(CAP_KILL))
 
+/*
+ * A caller with capabilities but not root's uid becomes nobody else. Where it got them from
+ * the file (setcap), they must not show it more files than it may read.
+ */
+#define OUTPUT_CAPABILITIES_OF_USER                                   \
+	(OUTPUT_CAPABILITIES &                                        \
+	 ~(CAPABILITY(CAP_DAC_READ_SEARCH) | CAPABILITY(CAP_SETUID) | \
+	   CAPABILITY(CAP_SETGID) | CAPABILITY(CAP_SYS_PTRACE)))
+
 /**
  * Forks the brokers: before recorder_new(). End them with broker_end(), after
  * recorder_free().

@@ -28,6 +28,7 @@
 
 /*
  * With this value or a higher one, Debian's and Ubuntu's kernels require CAP_SYS_ADMIN.
+ * The kernel itself takes it as 2.
  */
 #define PARANOID_DISTRIBUTION 3
 
@@ -273,45 +274,53 @@ static const char *privileged_start(const struct machine *m)
 
 /* ---- our privileges ---- */
 
-struct needed_cap {
-	int cap;
-	const char *name;
-	bool admin_does; /* CAP_SYS_ADMIN suffices, too */
-	enum check_status without;
-	const char *why;
-};
-
-static const struct needed_cap needed_caps[] = {
-	{CAP_BPF, "CAP_BPF", true, CHECK_FAIL, "load the sampler"},
-	{CAP_PERFMON, "CAP_PERFMON", true, CHECK_FAIL, "sample other processes"},
-	{CAP_SYS_PTRACE, "CAP_SYS_PTRACE", false, CHECK_WARN, "see their files"},
-	{CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", false, CHECK_WARN,
+const struct needed_cap needed_caps[NR_NEEDED_CAPS] = {
+	{CAP_BPF, "CAP_BPF", true, false, CHECK_FAIL, "load the sampler"},
+	{CAP_PERFMON, "CAP_PERFMON", true, false, CHECK_FAIL, "sample other processes"},
+	{CAP_SYS_PTRACE, "CAP_SYS_PTRACE", false, false, CHECK_WARN,
+	 "see which code others run"},
+	{CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", false, false, CHECK_WARN,
 	 "read files of other users"},
-	{CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE", true, CHECK_WARN,
+	{CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE", true, false, CHECK_WARN,
 	 "read programs that were replaced"},
-	{CAP_SYSLOG, "CAP_SYSLOG", false, CHECK_WARN, "name kernel functions"},
+	{CAP_SYSLOG, "CAP_SYSLOG", false, false, CHECK_WARN, "name kernel functions"},
+	{CAP_KILL, "CAP_KILL", false, true, CHECK_WARN, "end helpers that are stuck"},
+	{CAP_SETUID, "CAP_SETUID", false, false, CHECK_OK, "read sources of other users"},
+	{CAP_SETGID, "CAP_SETGID", false, false, CHECK_OK, "the same"},
+	{CAP_SYS_ADMIN, "CAP_SYS_ADMIN", false, false, CHECK_OK,
+	 "name BPF programs that are loaded already"},
 };
 
 static bool has_needed(const struct machine *m, const struct needed_cap *need)
 {
 	return machine_has_cap(m, need->cap) ||
-	       (need->admin_does && machine_has_cap(m, CAP_SYS_ADMIN));
+	       (need->admin_does && machine_has_cap(m, CAP_SYS_ADMIN)) ||
+	       (need->of_root && (m->uid || !machine_has_cap(m, CAP_SETUID)));
+}
+
+/* Lists the capabilities whose lack is serious, or those whose lack is not. */
+static enum check_status list_missing(const struct machine *m, bool serious, char *words,
+				      size_t size)
+{
+	enum check_status worst = CHECK_OK;
+
+	for (size_t i = 0; i < NR_NEEDED_CAPS; i++) {
+		const struct needed_cap *need = &needed_caps[i];
+
+		if (has_needed(m, need) || (need->without != CHECK_OK) != serious)
+			continue;
+		if (need->without > worst)
+			worst = need->without;
+		list(words, size, "%s (%s)", need->name, need->why);
+	}
+	return worst;
 }
 
 static void check_privileges(const struct machine *m, struct check *c)
 {
-	enum check_status worst = CHECK_OK;
-	char missing[256] = "", program[320];
+	char missing[352] = "", more[160] = "", program[320];
+	enum check_status worst = list_missing(m, true, missing, sizeof(missing));
 
-	for (size_t i = 0; i < ARRAY_SIZE(needed_caps); i++) {
-		const struct needed_cap *need = &needed_caps[i];
-
-		if (has_needed(m, need))
-			continue;
-		if (need->without > worst)
-			worst = need->without;
-		list(missing, sizeof(missing), "%s (%s)", need->name, need->why);
-	}
 	if (m->user_ns == PLACE_NESTED) {
 		found(c, "in a user namespace: root and its capabilities have no effect "
 			 "outside of it");
@@ -321,14 +330,16 @@ static void check_privileges(const struct machine *m, struct check *c)
 		found(c, "missing: %s", missing);
 		if (!m->container && m->pid_ns != PLACE_NESTED)
 			trouble(c, worst,
-				"run it as root: %s ...; or give these capabilities",
+				"run it as root: %s ...; or give these capabilities: see "
+				"what \"lineburn doctor --fix\" says",
 				as_root_program(program, sizeof(program)));
 		else
 			trouble(c, worst, "%s; or give these capabilities",
 				privileged_start(m));
 	} else {
-		found(c, "%s, all capabilities that are needed",
-		      m->uid ? "not root" : "root");
+		list_missing(m, false, more, sizeof(more));
+		found(c, "%s, all capabilities that are needed%s%s",
+		      m->uid ? "not root" : "root", more[0] ? "; without " : "", more);
 	}
 }
 
@@ -409,7 +420,9 @@ static void check_lockdown(const struct machine *m, struct check *c)
 
 	/* For example "none [integrity] confidentiality". */
 	machine_line(m, "/sys/kernel/security/lockdown", line, sizeof(line));
-	if (strstr(line, "[confidentiality]")) {
+	if (!line[0]) {
+		found(c, "none is visible");
+	} else if (strstr(line, "[confidentiality]")) {
 		found(c, "confidentiality: BPF programs may not read kernel memory");
 		trouble(c, CHECK_FAIL,
 			"boot with lockdown=integrity, or without "
@@ -467,16 +480,22 @@ static void check_paranoid(const struct machine *m, struct check *c)
 		found(c, "/proc/sys/kernel/perf_event_paranoid cannot be read");
 		trouble(c, CHECK_FAIL,
 			"mount /proc, or boot a kernel with CONFIG_PERF_EVENTS=y");
-	} else if (paranoid >= PARANOID_DISTRIBUTION &&
-		   !machine_has_cap(m, CAP_SYS_ADMIN)) {
+	} else if (paranoid < PARANOID_DISTRIBUTION) {
+		found(c, "%ld", paranoid);
+	} else if (m->probes->own_perf_errno != EACCES) {
+		found(c, "%ld: this kernel takes it as 2, CAP_PERFMON is enough",
+		      paranoid);
+	} else if (!m->probes->perf_errno) {
+		found(c, "%ld: this kernel asks for CAP_SYS_ADMIN, which is there",
+		      paranoid);
+	} else {
 		found(c,
 		      "%ld: this kernel asks for CAP_SYS_ADMIN, CAP_PERFMON is not "
 		      "enough",
 		      paranoid);
 		trouble(c, CHECK_FAIL,
-			"sysctl kernel.perf_event_paranoid=2, or add CAP_SYS_ADMIN");
-	} else {
-		found(c, "%ld", paranoid);
+			"sysctl kernel.perf_event_paranoid=2 (\"lineburn doctor --fix\" "
+			"keeps it), or add CAP_SYS_ADMIN");
 	}
 }
 
@@ -566,7 +585,10 @@ static void check_bpf(const struct machine *m, struct check *c)
 	else if (kernel_before(m, MEMLOCK_MAJOR, MEMLOCK_MINOR))
 		trouble(c, CHECK_FAIL, "see privileges and memlock");
 	else if (m->container)
-		trouble(c, CHECK_FAIL, "the container has no right to bpf(2): %s",
+		trouble(c, CHECK_FAIL, "%s: %s",
+			has_needed(m, &needed_caps[0]) && has_needed(m, &needed_caps[1])
+				? "the container's system call filter may forbid bpf(2)"
+				: "the container has no right to bpf(2)",
 			privileged_start(m));
 	else
 		trouble(c, CHECK_FAIL,
@@ -592,6 +614,14 @@ static void check_uprobe(const struct machine *m, struct check *c)
 {
 	bool has_uprobes = machine_has(m, "/sys/bus/event_source/devices/uprobe/type");
 
+	if (has_uprobes && m->probes->are_uprobes_refused && !m->probes->perf_errno &&
+	    !m->probes->bpf_errno) {
+		found(c, "this kernel gives uprobes to CAP_SYS_ADMIN alone: JITs' lists "
+			 "of code are walked instead, and code that comes and goes "
+			 "between two walks has no names");
+		trouble(c, CHECK_WARN, "run it as root, or add CAP_SYS_ADMIN");
+		return;
+	}
 	if (has_uprobes && !m->probes->cookie_errno && !m->probes->jit_probe_errno) {
 		found(c, "run, -p, --container and similar options copy the code of JITs "
 			 "when it is registered, other recordings read lists of it; "

@@ -13,11 +13,13 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/capability.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/escape.h"
 #include "base/tool.h"
 #include "collect/jit_probe.h"
+#include "collect/perf_event.h"
 
 static const char *const status_names[] = {
 	[CHECK_OK] = "ok",
@@ -42,6 +44,37 @@ static int try_perf_event(void)
 		(int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? errno : 0;
+}
+
+/* Opens an event that any process may have. Return: 0 or errno. */
+static int try_own_event(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 1000000000,
+		.disabled = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	const uint64_t admin = CAPABILITY(CAP_SYS_ADMIN);
+	_cleanup_close_ int fd = -1;
+	uint64_t have = 0;
+	int error;
+
+	/* In the effective set alone, so that it can be taken again. */
+	if (capabilities_permitted(&have) || capabilities_set(have & ~admin, have, 0))
+		return 0;
+	fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	error = fd < 0 ? errno : 0;
+	capabilities_set(have, have, 0);
+	return error;
+}
+
+bool doctor_is_perf_restricted(void)
+{
+	return try_own_event() == EACCES;
 }
 
 /* Return: 0 or errno. */
@@ -111,9 +144,11 @@ void doctor_probe(struct doctor_probes *ret)
 	struct utsname names;
 
 	ret->perf_errno = try_perf_event();
+	ret->own_perf_errno = try_own_event();
 	ret->bpf_errno = try_bpf();
 	ret->cookie_errno = try_cookie();
 	ret->jit_probe_errno = ret->cookie_errno ? 0 : -jit_probe_try();
+	ret->are_uprobes_refused = perf_event_is_uprobe_refused();
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	ret->memlock_bytes = limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX
 							     : limit.rlim_cur;

@@ -17,6 +17,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/capability.h"
 #include "base/cleanup.h"
 #include "base/creds.h"
 #include "base/error.h"
@@ -682,6 +683,9 @@ int python_hook_run(enum python_hook_action action, const char *prefix,
 	char home[PATH_MAX], cache[PATH_MAX];
 	int rc = 0;
 
+	/* Those of the file (setcap) are for recordings. */
+	if (geteuid())
+		(void)capabilities_keep(0, false);
 	if (action != PYTHON_HOOK_REMOVE)
 		rc = python_hook_find(home, err);
 	if (!rc && action == PYTHON_HOOK_PATH) {

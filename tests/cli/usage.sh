@@ -132,6 +132,8 @@ try export -f pprof --labels ''
 try export -f pprof one two
 try export -f pprof --json
 try doctor extra
+try doctor --yes
+try doctor --fix --json
 try python-hook
 try python-hook extra
 try python-hook --install

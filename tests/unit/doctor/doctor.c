@@ -160,10 +160,9 @@ static const struct {
 	{"healthy", "sandbox", CHECK_OK, "seccomp and landlock", ""},
 	{"healthy", "container", CHECK_OK, "none", ""},
 	{"no-caps", "privileges", CHECK_FAIL, "CAP_BPF", "sudo"},
-	{"no-caps", "perf_event_paranoid", CHECK_FAIL, "3", "perf_event_paranoid=2"},
-	{"caps-paranoid-3", "privileges", CHECK_OK, "not root", ""},
-	{"caps-paranoid-3", "perf_event_paranoid", CHECK_FAIL, "CAP_SYS_ADMIN",
-	 "perf_event_paranoid=2"},
+	{"no-caps", "perf_event_paranoid", CHECK_OK, "3: this kernel takes it as 2", ""},
+	{"caps-paranoid-3", "privileges", CHECK_OK, "without CAP_SETUID", ""},
+	{"caps-paranoid-3", "perf_event_paranoid", CHECK_OK, "takes it as 2", ""},
 	{"caps-paranoid-2", "perf_event_paranoid", CHECK_OK, "2", ""},
 	{"admin-only", "privileges", CHECK_WARN, "CAP_SYS_PTRACE", "capabilities"},
 	{"rootless-podman", "privileges", CHECK_FAIL, "user namespace",
@@ -173,7 +172,6 @@ static const struct {
 	{"rootless-podman", "cgroups", CHECK_WARN, "namespace", "--cgroupns=host"},
 	{"docker", "container", CHECK_OK, "Docker", ""},
 	{"docker", "privileges", CHECK_FAIL, "CAP_BPF", "--privileged"},
-	{"docker", "perf_event_paranoid", CHECK_FAIL, "3", "CAP_SYS_ADMIN"},
 	{"docker", "pid_namespace", CHECK_FAIL, "pids", "--pid=host"},
 	{"docker", "cgroups", CHECK_WARN, "namespace", "--cgroupns=host"},
 	{"docker-hostpid", "container", CHECK_OK, "Docker", ""},
@@ -201,7 +199,7 @@ static const struct {
 	{"lockdown-confidentiality", "lockdown", CHECK_FAIL, "confidentiality",
 	 "integrity"},
 	{"lockdown-integrity", "lockdown", CHECK_OK, "integrity", ""},
-	{"lockdown-absent", "lockdown", CHECK_OK, "none", ""},
+	{"lockdown-absent", "lockdown", CHECK_OK, "none is visible", ""},
 	{"kallsyms-restricted", "kallsyms", CHECK_WARN, "hidden", "kptr_restrict=1"},
 	{"kallsyms-no-syslog", "kallsyms", CHECK_WARN, "hidden", "CAP_SYSLOG"},
 	{"kallsyms-absent", "kallsyms", CHECK_WARN, "cannot be read", "CONFIG_KALLSYMS"},
@@ -272,6 +270,27 @@ static const struct {
 	const char *remedy;
 } probe_cases[] = {
 	{"healthy", {.perf_errno = EACCES}, "perf_event", CHECK_FAIL, "paranoid"},
+	{"docker", {.perf_errno = EPERM}, "perf_event_paranoid", CHECK_OK, ""},
+	{"docker",
+	 {.perf_errno = EACCES, .own_perf_errno = EACCES},
+	 "perf_event_paranoid",
+	 CHECK_FAIL,
+	 "add CAP_SYS_ADMIN"},
+	{"lockdown-absent", {.bpf_errno = EINVAL}, "bpf", CHECK_FAIL, "see lockdown"},
+	{"caps-paranoid-2",
+	 {.are_uprobes_refused = true},
+	 "uprobe",
+	 CHECK_WARN,
+	 "add CAP_SYS_ADMIN"},
+	/* Without events nobody asks about uprobes. */
+	{"no-caps",
+	 {.are_uprobes_refused = true,
+	  .perf_errno = EACCES,
+	  .bpf_errno = EPERM,
+	  .cookie_errno = EPERM},
+	 "uprobe",
+	 CHECK_OK,
+	 ""},
 	{"docker", {.perf_errno = EPERM}, "perf_event", CHECK_FAIL, "--privileged"},
 	{"kubernetes",
 	 {.perf_errno = EPERM},
@@ -288,7 +307,8 @@ static const struct {
 	{"healthy", {.perf_errno = ENODEV}, "perf_event", CHECK_FAIL, "online"},
 	{"healthy", {.perf_errno = EINVAL}, "perf_event", CHECK_FAIL, "perf stat"},
 	{"healthy", {.bpf_errno = EPERM}, "bpf", CHECK_FAIL, "privileges"},
-	{"docker", {.bpf_errno = EPERM}, "bpf", CHECK_FAIL, "--privileged"},
+	{"docker", {.bpf_errno = EPERM}, "bpf", CHECK_FAIL, "no right to bpf(2)"},
+	{"docker-hostpid", {.bpf_errno = EPERM}, "bpf", CHECK_FAIL, "call filter may"},
 	{"kernel-5.10", {.bpf_errno = EPERM}, "bpf", CHECK_FAIL, "memlock"},
 	{"lockdown-confidentiality",
 	 {.bpf_errno = EINVAL},
@@ -330,6 +350,156 @@ static void system_calls_that_fail_are_explained(void **state)
 			fail_msg("case %zu: %s: status %d, found '%s', remedy '%s'", i,
 				 c->name, c->status, c->found, c->remedy);
 	}
+}
+
+/* ---- with and without each capability, under every setting ---- */
+
+/* CAP_BPF and so on, as linux/capability.h numbers them, and what is worse without. */
+static const struct right {
+	unsigned int cap;
+	const char *name;
+	enum check_status without;
+} rights[] = {
+	{39, "CAP_BPF", CHECK_FAIL},
+	{38, "CAP_PERFMON", CHECK_FAIL},
+	{19, "CAP_SYS_PTRACE", CHECK_WARN},
+	{2, "CAP_DAC_READ_SEARCH", CHECK_WARN},
+	{40, "CAP_CHECKPOINT_RESTORE", CHECK_WARN},
+	{34, "CAP_SYSLOG", CHECK_WARN},
+	{5, "CAP_KILL", CHECK_WARN}, /* of root */
+	{21, "CAP_SYS_ADMIN", CHECK_OK},
+};
+
+enum {
+	BPF,
+	PERFMON,
+	PTRACE,
+	READ,
+	RESTORE,
+	SYSLOG,
+	KILL,
+	ADMIN,
+	NR_RIGHTS
+};
+_Static_assert(ARRAY_SIZE(rights) == NR_RIGHTS, "a name for each");
+
+struct caller {
+	bool has[NR_RIGHTS];
+	bool is_root;
+	long paranoid;
+	bool is_patched; /* the kernel: 3 and more ask for CAP_SYS_ADMIN */
+};
+
+static void write_caller(const char *root, const struct caller *who)
+{
+	/* Root's CAP_SETUID gives helpers uids of their own. */
+	uint64_t caps = who->is_root ? UINT64_C(1) << 7 : 0;
+	char text[128];
+
+	for (size_t i = 0; i < NR_RIGHTS; i++)
+		caps |= who->has[i] ? UINT64_C(1) << rights[i].cap : 0;
+	snprintf(text, sizeof(text), "Uid:\t0\t%d\t0\t0\nCapEff:\t%016llx\n",
+		 who->is_root ? 0 : 1000, (unsigned long long)caps);
+	make_part(root, &(struct machine_part){.path = "/proc/self/status",
+					       .kind = PART_FILE,
+					       .content = text,
+					       .len = strlen(text)});
+	snprintf(text, sizeof(text), "%ld\n", who->paranoid);
+	make_part(root,
+		  &(struct machine_part){.path = "/proc/sys/kernel/perf_event_paranoid",
+					 .kind = PART_FILE,
+					 .content = text,
+					 .len = strlen(text)});
+}
+
+/* What the kernel answers (perf_event_open() of kernel/events/core.c, bpf_prog_load()). */
+static struct doctor_probes answers_to(const struct caller *who)
+{
+	bool restricted = who->is_patched && who->paranoid >= 3;
+	bool perfmon = who->has[PERFMON] || who->has[ADMIN];
+
+	return (struct doctor_probes){
+		.memlock_bytes = UINT64_MAX,
+		.own_perf_errno = restricted ? EACCES : 0,
+		.perf_errno = perfmon && (!restricted || who->has[ADMIN]) ? 0 : EACCES,
+		.bpf_errno = perfmon && (who->has[BPF] || who->has[ADMIN]) ? 0 : EPERM,
+	};
+}
+
+static bool lacks(const struct caller *who, size_t right)
+{
+	bool admin_does = right == BPF || right == PERFMON || right == RESTORE;
+
+	return !who->has[right] && !(admin_does && who->has[ADMIN]) &&
+	       !(right == KILL && !who->is_root);
+}
+
+static void judge_caller(const char *root, const struct caller *who)
+{
+	const struct doctor_probes probes = answers_to(who);
+	const struct check *privileges, *paranoid;
+	enum check_status worst = CHECK_OK;
+	size_t nr_failed = 0;
+	struct doctor d;
+
+	write_caller(root, who);
+	doctor_examine(root, &probes, &d);
+	assert_consistent("caller", &d);
+	privileges = check_of(&d, "privileges");
+	for (size_t i = 0; i < NR_RIGHTS; i++) {
+		bool is_missing = lacks(who, i) && rights[i].without != CHECK_OK;
+
+		if (is_missing && rights[i].without > worst)
+			worst = rights[i].without;
+		if (is_missing && !strstr(privileges->found, rights[i].name))
+			fail_msg("not missed: %s: %s", rights[i].name, privileges->found);
+		if (!lacks(who, i) && strstr(privileges->found, rights[i].name))
+			fail_msg("missed: %s: %s", rights[i].name, privileges->found);
+	}
+	assert_int_equal(privileges->status, worst);
+	/* The setting is the trouble only where CAP_SYS_ADMIN is asked for, and not there. */
+	paranoid = check_of(&d, "perf_event_paranoid");
+	assert_int_equal(paranoid->status, probes.own_perf_errno && !who->has[ADMIN]
+						   ? CHECK_FAIL
+						   : CHECK_OK);
+	/* Doctor says that recording works if and only if the kernel lets it. */
+	for (size_t i = 0; i < d.nr_checks; i++)
+		nr_failed += d.checks[i].status == CHECK_FAIL;
+	assert_int_equal(!nr_failed, !probes.perf_errno && !probes.bpf_errno);
+}
+
+/*
+ * All sets of the three capabilities that decide; with each all others, all but one, and
+ * none.
+ */
+static void judge_callers(const char *root, bool is_patched, long paranoid)
+{
+	for (unsigned int set = 0; set < 8; set++)
+		for (size_t lacking = PTRACE; lacking <= NR_RIGHTS; lacking++) {
+			struct caller who = {.paranoid = paranoid,
+					     .is_patched = is_patched,
+					     .is_root = lacking == KILL};
+
+			who.has[BPF] = set & 1;
+			who.has[PERFMON] = set & 2;
+			for (size_t i = PTRACE; i < ADMIN; i++)
+				who.has[i] = i != lacking && lacking != NR_RIGHTS;
+			who.has[ADMIN] = set & 4;
+			judge_caller(root, &who);
+		}
+}
+
+static void every_caller_is_told_the_truth(void **state)
+{
+	char root[SCRATCH_BYTES];
+
+	(void)state;
+	make_machine("caps-paranoid-2", root);
+	for (long paranoid = 2; paranoid <= 4; paranoid++) {
+		judge_callers(root, false, paranoid);
+		judge_callers(root, true, paranoid);
+	}
+	scratch_remove(root);
 }
 
 /* Before 5.11, memory of BPF maps is limited without CAP_SYS_RESOURCE. */
@@ -492,6 +662,7 @@ int main(void)
 		cmocka_unit_test(test_admission),
 		cmocka_unit_test(every_failure_has_its_remedy),
 		cmocka_unit_test(system_calls_that_fail_are_explained),
+		cmocka_unit_test(every_caller_is_told_the_truth),
 		cmocka_unit_test(locked_memory_counts_on_old_kernels),
 		cmocka_unit_test(the_text_is_for_people),
 		cmocka_unit_test(what_is_printed_is_escaped),
