@@ -171,9 +171,9 @@ rights() {
 agreed() {
 	[ "$(wc -l <rights.txt)" -eq 12 ] || { echo "not all were tried"; return 1; }
 	awk '$4 == 4 {$4 = 0} $3 != $4 {print; wrong = 1} END {exit wrong}' rights.txt || return 1
-	grep -q '^2 bpf,perfmon 0 ' rights.txt && grep -q '^4 sys_admin 0 ' rights.txt || { echo "nobody records: $(tr '\n' ';' <rights.txt)"; return 1; }
+	[ "$(grep -c -e '^2 bpf,perfmon 0 ' -e '^4 sys_admin 0 ' rights.txt)" -eq 2 ] || { echo "nobody records: $(tr '\n' ';' <rights.txt)"; return 1; }
 	for value in 3 4; do
-		grep -q "^$value bpf,perfmon 3 3" rights.txt && echo "$value asks for CAP_SYS_ADMIN" || echo "$value is taken as 2"
+		if grep -q "^$value bpf,perfmon 3 3" rights.txt; then echo "$value asks for CAP_SYS_ADMIN"; else echo "$value is taken as 2"; fi
 	done | tr '\n' ' '
 }
 
