@@ -210,7 +210,8 @@ int jit_probe_settled_fd(const struct jit_probe *p)
 static struct jit_bpf *open_program(const struct jit_probe *p)
 {
 	const struct sampler_bpf *sampler = sampler_skel(p->sampler);
-	struct jit_bpf *skel = jit_bpf__open();
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = KERNEL_BTF_PATH);
+	struct jit_bpf *skel = jit_bpf__open_opts(&opts);
 	int rc;
 
 	if (!skel)

@@ -153,8 +153,8 @@ static int explain_load(int code, struct error *err)
 	case ENOENT:
 		return error_set_exit(
 			err, EXIT_SYSTEM, code,
-			"this kernel has no type information at /sys/kernel/btf/vmlinux "
-			"(CONFIG_DEBUG_INFO_BTF); use a kernel that has it");
+			"this kernel has no type information at " KERNEL_BTF_PATH
+			" (CONFIG_DEBUG_INFO_BTF); use a kernel that has it");
 	default:
 		errno = -code;
 		return error_set_exit(
@@ -266,9 +266,10 @@ static int open_rings(struct sampler *s)
 
 static int load(struct sampler *s, struct error *err)
 {
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = KERNEL_BTF_PATH);
 	int rc;
 
-	s->skel = sampler_bpf__open();
+	s->skel = sampler_bpf__open_opts(&opts);
 	if (!s->skel)
 		return error_set(err, -errno, "cannot open the built-in BPF object: %m");
 	set_rodata(s);

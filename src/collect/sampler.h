@@ -16,6 +16,13 @@
 
 #define SAMPLER_MAX_HZ 10000
 
+/*
+ * The types of the kernel. libbpf shall look only here for those that the programs know: it
+ * would look for types that this kernel lacks in all modules, too, which takes
+ * CAP_SYS_ADMIN (libbpf 1.1). No module has any of them.
+ */
+#define KERNEL_BTF_PATH "/sys/kernel/btf/vmlinux"
+
 struct sampler_config {
 	const struct sample_source_kind *source; /* NULL: cpu_clock_source */
 	uint32_t freq_hz; /* of a clock: 1..SAMPLER_MAX_HZ */

@@ -185,8 +185,29 @@ loading() {
 	told loading lineburn record --dry-run -vv -a
 }
 
+# What doctor says of callers, and what a recording of theirs does, for each value of the setting with
+# which kernels of Debian ask for CAP_SYS_ADMIN: "VALUE CAPABILITIES DOCTOR RECORD", the status of each.
+rights() {
+	paranoid=$(cat /proc/sys/kernel/perf_event_paranoid)
+	# shellcheck disable=SC3045 # busybox has it
+	ulimit -l unlimited # counts before Linux 5.11
+	for value in 2 3 4; do
+		echo $value >/proc/sys/kernel/perf_event_paranoid
+		for caps in bpf bpf,perfmon bpf,perfmon,sys_admin sys_admin; do
+			set=-all,+$(echo $caps | sed 's/,/,+/g')
+			as="/test/setpriv --reuid 54321 --regid 54321 --clear-groups --inh-caps=$set --ambient-caps=$set --bounding-set=$set"
+			# shellcheck disable=SC2086 # words
+			told "rights.$value.$caps.doctor" $as lineburn doctor
+			# shellcheck disable=SC2086
+			told "rights.$value.$caps.record" $as lineburn record -vv -a -d 0.5 -o /dev/null
+			echo "$value $caps $(cat "rights.$value.$caps.doctor.status") $(cat "rights.$value.$caps.record.status")" >>rights.txt
+		done
+	done
+	echo "$paranoid" >/proc/sys/kernel/perf_event_paranoid
+}
+
 told doctor lineburn doctor
-for part in loading stacks machine choices suspend clock; do
+for part in loading rights stacks machine choices suspend clock; do
 	if part $part; then $part; fi
 done
 

@@ -33,6 +33,9 @@ install -m 755 /bin/busybox "$root/bin/busybox"
 install -m 755 "$here/guest.sh" "$root/init"
 install -m 755 "$bin" "$root/bin/lineburn"
 libraries "$bin"
+# busybox has none that sets capabilities.
+install -m 755 "$(command -v setpriv)" "$root/test/setpriv"
+libraries "$root/test/setpriv"
 for test in unwind jit_probe map_sizes; do
 	install -D -m 755 "$unit/$test" "$root/unit/$test"
 	libraries "$unit/$test"

@@ -164,6 +164,19 @@ loaded() {
 	ended loading && grep -o '[0-9]* instructions verified' loading.err
 }
 
+# Doctor and a recording agree, and the kernels of Debian restrict perf events. The last line is a figure.
+rights() {
+	figure "$kernel rights" agreed
+}
+agreed() {
+	[ "$(wc -l <rights.txt)" -eq 12 ] || { echo "not all were tried"; return 1; }
+	awk '$4 == 4 {$4 = 0} $3 != $4 {print; wrong = 1} END {exit wrong}' rights.txt || return 1
+	[ "$(grep -c -e '^2 bpf,perfmon 0 ' -e '^4 sys_admin 0 ' rights.txt)" -eq 2 ] || { echo "nobody records: $(tr '\n' ';' <rights.txt)"; return 1; }
+	for value in 3 4; do
+		if grep -q "^$value bpf,perfmon 3 3" rights.txt; then echo "$value asks for CAP_SYS_ADMIN"; else echo "$value is taken as 2"; fi
+	done | tr '\n' ' '
+}
+
 # refused NAME: lineburn ended, and said why it does not record on this kernel
 refused() {
 	[ "$(cat "$1.status")" != 0 ] && cat "$1.txt" "$1.err" | grep 'this PREEMPT_RT kernel'
@@ -179,7 +192,7 @@ case $kernel in
 esac
 
 check "$kernel doctor" ended doctor
-for part in loading stacks machine choices suspend clock; do
+for part in loading rights stacks machine choices suspend clock; do
 	case ",${ONLY:-$part}," in
 	*",$part,"*) $part ;;
 	esac

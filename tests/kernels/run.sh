@@ -8,7 +8,7 @@
 # run fails if no SUITE is given and fewer than three kernels were judged, or if a pinned kernel
 # cannot be downloaded.
 # KERNELS_NEWEST=1: the newest of each suite; also prints the lines for the file "pinned".
-# ONLY=loading,choices: only these parts of loading, stacks, machine, choices, suspend, clock.
+# ONLY=loading,choices: only these parts of loading, rights, stacks, machine, choices, suspend, clock.
 here=$(cd "$(dirname "$0")" && pwd)
 TOP=$(cd "$here/../.." && pwd)
 LB=$(realpath "${1:?usage: run.sh BIN UNIT_TESTS [SUITE...]}")
