@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// Work of 5:3:2 on three lines of three functions.
+// Work of 5:3:2 on three lines of three functions: chains of multiplications, so long that nothing else counts.
 // usage: hot ROUNDS   (of 100 million loop turns, about 0.1 s each)
 package main
 
@@ -11,19 +11,19 @@ import (
 
 //go:noinline
 func five(x, n uint64) uint64 {
-	for i := uint64(0); i < n; i++ { x = x*6364136223846793005 + i } // HOT five
+	for i := uint64(0); i < n; i += 4 { x = (((x*6364136223846793005+i)*6364136223846793005+i)*6364136223846793005+i)*6364136223846793005 + i } // HOT five
 	return x
 }
 
 //go:noinline
 func three(x, n uint64) uint64 {
-	for i := uint64(0); i < n; i++ { x = x*6364136223846793005 + (i ^ 3) } // HOT three
+	for i := uint64(0); i < n; i += 4 { x = (((x*6364136223846793005+(i ^ 3))*6364136223846793005+i)*6364136223846793005+i)*6364136223846793005 + i } // HOT three
 	return x
 }
 
 //go:noinline
 func two(x, n uint64) uint64 {
-	for i := uint64(0); i < n; i++ { x = x*6364136223846793005 + (i ^ 5) } // HOT two
+	for i := uint64(0); i < n; i += 4 { x = (((x*6364136223846793005+(i ^ 5))*6364136223846793005+i)*6364136223846793005+i)*6364136223846793005 + i } // HOT two
 	return x
 }
 
