@@ -3,7 +3,9 @@
 . "${TOP:?}/tests/root/lib.sh"
 
 # Equal loops take equal time only at equal places in a cache line: some CPUs need 9 % more for one across two.
-inline=$(build inline.c -falign-loops=64)
+# shellcheck disable=SC2086 # a list of flags
+gcc $C_FLAGS -falign-loops=64 -o inline "$WORKLOADS/inline.c" || exit 1
+inline=$PWD/inline
 statistic inline-lines 1 shares_of inline inline inline.c total "75=three 25=one" "$inline" "$(rounds "$inline" 0.3)"
 check inline-names profile_has inline.json "hottest() == is_at('inline.c spin')" "hottest_function() == 'spin'" \
 	"function('both', 'total') >= function('spin')"

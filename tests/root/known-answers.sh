@@ -19,8 +19,12 @@ answers() {
 			"near($answers_of('$3 three'), 30, 2)" "near($answers_of('$3 two'), 20, 2)"
 }
 # Equal loops take equal time only at equal places in a cache line: some CPUs need 9 % more for one across two.
-language c hot hot.c self "$(build hot.c -falign-loops=64)"
-if g++ -O2 -g -fno-omit-frame-pointer -falign-loops=64 -o hotcc "$WORKLOADS/hot.cc" 2>gxx.err; then
+aligned="$C_FLAGS -falign-loops=64"
+# shellcheck disable=SC2086 # a list of flags
+gcc $aligned -o hot "$WORKLOADS/hot.c" || exit 1
+language c hot hot.c self ./hot
+# shellcheck disable=SC2086 # a list of flags
+if g++ $aligned -o hotcc "$WORKLOADS/hot.cc" 2>gxx.err; then
 	language c++ hotcc hot.cc self ./hotcc
 	check demangled-c++ profile_has c++.json "hottest_function() == 'Five::spin'"
 	narrow demangled-c++-share profile_has c++-own.json "function('Five::spin') > 45"
