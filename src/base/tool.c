@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/capability.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/capability.h"
 #include "base/io.h"
 
 #define STATUS_NOT_FOUND 127 /* as sh(1) has it */

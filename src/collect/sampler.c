@@ -503,15 +503,15 @@ static bool announce(void *ctx, enum notice_kind kind, const void *data)
 {
 	const struct sampler_handlers *h = ctx;
 
-	return kind != NOTICE_FIRST_SAMPLE || !h->coming || h->coming(h->ctx, data);
+	return kind != NOTICE_FIRST_SAMPLE || !h->announce || h->announce(h->ctx, data);
 }
 
 static void announced(void *ctx, bool is_next)
 {
 	const struct sampler_handlers *h = ctx;
 
-	if (h->coming)
-		h->come(h->ctx, is_next);
+	if (h->announced)
+		h->announced(h->ctx, is_next);
 }
 
 static void deliver_notices(struct sampler *s, const struct sampler_handlers *handlers)

@@ -154,9 +154,9 @@ struct sampler_handlers {
 	 * Announces a first sample that is told soon; NULL: that is not wanted. Return:
 	 * false: those announced are to be told before more are announced.
 	 */
-	bool (*coming)(void *ctx, const struct lb_first_sample *first);
-	/* The announced ones are told next (@is_next), or have been told. */
-	void (*come)(void *ctx, bool is_next);
+	bool (*announce)(void *ctx, const struct lb_first_sample *first);
+	/* The announced ones are told next (@is_next), or have been told. NULL as above. */
+	void (*announced)(void *ctx, bool is_next);
 	void (*first_sample)(void *ctx, const struct lb_first_sample *first);
 	/* A walk of a user stack needs a table that is missing. */
 	void (*unwind_request)(void *ctx, const struct lb_unwind_request *request);

@@ -30,8 +30,8 @@ _Static_assert(ARRAY_SIZE(status_names) == NR_CHECK_STATUS, "a name for each sta
 
 /* ---- trying system calls ---- */
 
-/* Opens the sampler's event at its slowest rate, disabled. */
-static int try_perf_event(void)
+/* Opens the sampler's event at its slowest rate, disabled. Return: 0 or errno. */
+static int try_clock(pid_t pid, int cpu, bool in_user_space)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -39,35 +39,31 @@ static int try_perf_event(void)
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.sample_period = 1000000000,
 		.disabled = 1,
+		.exclude_kernel = in_user_space,
+		.exclude_hv = in_user_space,
 	};
-	_cleanup_close_ int fd =
-		(int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	_cleanup_close_ int fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1,
+					      PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? errno : 0;
+}
+
+static int try_perf_event(void)
+{
+	return try_clock(-1, 0, false);
 }
 
 /* Opens an event that any process may have. Return: 0 or errno. */
 static int try_own_event(void)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = 1000000000,
-		.disabled = 1,
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
-	};
 	const uint64_t admin = CAPABILITY(CAP_SYS_ADMIN);
-	_cleanup_close_ int fd = -1;
 	uint64_t have = 0;
 	int error;
 
 	/* In the effective set alone, so that it can be taken again. */
 	if (capabilities_permitted(&have) || capabilities_set(have & ~admin, have, 0))
 		return 0;
-	fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	error = fd < 0 ? errno : 0;
+	error = try_clock(0, -1, true);
 	capabilities_set(have, have, 0);
 	return error;
 }
@@ -153,7 +149,8 @@ void doctor_probe(struct doctor_probes *ret)
 	ret->memlock_bytes = limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX
 							     : limit.rlim_cur;
 	ret->debuginfod_urls = getenv("DEBUGINFOD_URLS");
-	ret->lacks_debuginfod_find = !has_debuginfod_find();
+	ret->lacks_debuginfod_find = ret->debuginfod_urls && *ret->debuginfod_urls &&
+				     !has_debuginfod_find();
 	ret->is_arm64 = !uname(&names) && !strcmp(names.machine, "aarch64");
 }
 

@@ -87,6 +87,12 @@ static bool find_group(const struct fix *f, gid_t *ret)
 	return false;
 }
 
+/* Do members of the group get it? */
+static bool is_given(const struct needed_cap *cap)
+{
+	return cap->without != CHECK_OK && !cap->of_root;
+}
+
 /* The value of the file attribute: permitted and effective, as "=ep" of setcap(8). */
 static struct vfs_cap_data wanted_caps(void)
 {
@@ -95,7 +101,7 @@ static struct vfs_cap_data wanted_caps(void)
 	uint64_t set = 0;
 
 	for (size_t i = 0; i < NR_NEEDED_CAPS; i++)
-		if (needed_caps[i].without != CHECK_OK && !needed_caps[i].of_root)
+		if (is_given(&needed_caps[i]))
 			set |= CAPABILITY(needed_caps[i].cap);
 	caps.data[0].permitted = htole32((uint32_t)set);
 	caps.data[1].permitted = htole32((uint32_t)(set >> 32));
@@ -204,24 +210,23 @@ static int add_group(struct state *s, struct error *err)
 			      "addgroup -S " FIX_GROUP ") and try again");
 }
 
+/* @what  of the program, with errno */
+static int cannot_change(const struct state *s, const char *what, struct error *err)
+{
+	return error_set_exit(err, EXIT_SYSTEM, -errno,
+			      "cannot change the %s of %s: %m; install it on a file "
+			      "system that can be written",
+			      what, s->fix->program);
+}
+
 static int set_group(struct state *s, struct error *err)
 {
-	if (!fchown(s->fd, (uid_t)-1, s->gid))
-		return 0;
-	return error_set_exit(err, EXIT_SYSTEM, -errno,
-			      "cannot change the group of %s: %m; install it on a file "
-			      "system that can be written",
-			      s->fix->program);
+	return fchown(s->fd, (uid_t)-1, s->gid) ? cannot_change(s, "group", err) : 0;
 }
 
 static int set_mode(struct state *s, struct error *err)
 {
-	if (!fchmod(s->fd, PROGRAM_MODE))
-		return 0;
-	return error_set_exit(err, EXIT_SYSTEM, -errno,
-			      "cannot change the mode of %s: %m; install it on a file "
-			      "system that can be written",
-			      s->fix->program);
+	return fchmod(s->fd, PROGRAM_MODE) ? cannot_change(s, "mode", err) : 0;
 }
 
 static int set_caps(struct state *s, struct error *err)
@@ -289,7 +294,7 @@ static void append_caps(char *buf, size_t size)
 	for (size_t i = 0; i < NR_NEEDED_CAPS; i++) {
 		char *name = buf + strlen(buf) + strlen(comma);
 
-		if (needed_caps[i].without == CHECK_OK || needed_caps[i].of_root)
+		if (!is_given(&needed_caps[i]))
 			continue;
 		text_append(buf, size, "%s%s", comma, needed_caps[i].name);
 		for (; *name; name++)

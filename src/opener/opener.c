@@ -95,11 +95,12 @@ static bool find_subject(int base_fd, const struct look *look, struct ban *ret)
 
 static bool is_banned(int base_fd, const struct look *look)
 {
-	uint64_t now_ns = clock_now_ns();
 	struct ban subject;
+	uint64_t now_ns;
 
 	if (!opener.nr_bans || !find_subject(base_fd, look, &subject))
 		return false;
+	now_ns = clock_now_ns();
 	for (size_t i = 0; i < opener.nr_bans; i++) {
 		const struct ban *ban = &opener.bans[i];
 

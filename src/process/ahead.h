@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What /proc knows of the processes whose first samples are told next, read in one request
- * (opener_look_groups()). Internal to this folder; process_table_coming() fills it.
+ * (opener_look_groups()). Internal to this folder; process_table_announce() fills it.
  */
 #ifndef LB_PROCESS_AHEAD_H
 #define LB_PROCESS_AHEAD_H

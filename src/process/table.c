@@ -754,7 +754,7 @@ struct process *process_table_find(struct process_table *t, const struct lb_imag
 	return &img->proc;
 }
 
-bool process_table_coming(struct process_table *t, const struct lb_first_sample *first)
+bool process_table_announce(struct process_table *t, const struct lb_first_sample *first)
 {
 	struct lb_image id = {first->start_boottime_ns, first->tgid, first->exec_id};
 	const struct image *img = image_identified(t, &id);
@@ -769,12 +769,12 @@ bool process_table_coming(struct process_table *t, const struct lb_first_sample 
 			  first->ids.uid == LB_NO_ID ? (uid_t)-1 : first->ids.uid);
 }
 
-void process_table_view_coming(struct process_table *t)
+void process_table_read_announced(struct process_table *t)
 {
 	ahead_read(&t->ahead);
 }
 
-void process_table_forget_coming(struct process_table *t)
+void process_table_forget_announced(struct process_table *t)
 {
 	ahead_forget(&t->ahead);
 }

@@ -95,13 +95,13 @@ struct process *process_table_first_sample(struct process_table *t,
 					   const struct lb_image *id, uint64_t time_ns);
 
 /**
- * Announces a first sample that process_table_first_told() will get: what /proc has of the
- * announced processes is read by process_table_view_coming(), in one request, and kept until
- * process_table_forget_coming(). Return: false: no more have room.
+ * Announces a first sample that process_table_first_told() will get: what /proc has of
+ * the announced processes is read by process_table_read_announced(), in one request, and
+ * kept until process_table_forget_announced(). Return: false: no more have room.
  */
-bool process_table_coming(struct process_table *t, const struct lb_first_sample *first);
-void process_table_view_coming(struct process_table *t);
-void process_table_forget_coming(struct process_table *t);
+bool process_table_announce(struct process_table *t, const struct lb_first_sample *first);
+void process_table_read_announced(struct process_table *t);
+void process_table_forget_announced(struct process_table *t);
 
 /** Like process_table_first_sample(), but first applies the record's ids and root. */
 struct process *process_table_first_told(struct process_table *t,

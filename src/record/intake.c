@@ -383,19 +383,19 @@ static void read_missing_events(struct intake *in, const struct lb_image *id)
 		task_ring_read(in->tasks, on_task_event, in);
 }
 
-static bool on_coming(void *ctx, const struct lb_first_sample *first)
+static bool on_announce(void *ctx, const struct lb_first_sample *first)
 {
-	return process_table_coming(((struct intake *)ctx)->processes, first);
+	return process_table_announce(((struct intake *)ctx)->processes, first);
 }
 
-static void on_come(void *ctx, bool is_next)
+static void on_announced(void *ctx, bool is_next)
 {
 	struct intake *in = ctx;
 
 	if (is_next)
-		process_table_view_coming(in->processes);
+		process_table_read_announced(in->processes);
 	else
-		process_table_forget_coming(in->processes);
+		process_table_forget_announced(in->processes);
 }
 
 static void on_first_sample(void *ctx, const struct lb_first_sample *first)
@@ -522,8 +522,8 @@ static const struct sampler_handlers *handlers(struct intake *in,
 	*h = (struct sampler_handlers){.ctx = in,
 				       .flipped = on_flip,
 				       .grace = on_grace,
-				       .coming = on_coming,
-				       .come = on_come,
+				       .announce = on_announce,
+				       .announced = on_announced,
 				       .first_sample = on_first_sample,
 				       .unwind_request = on_unwind_request,
 				       .interp_code = on_interp_code,

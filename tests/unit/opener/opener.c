@@ -200,51 +200,6 @@ static void look_hangs(int dir, uid_t uid)
 	assert_int_equal(child_nr_undead(), 0);
 }
 
-/*
- * A look that hangs leaves its process behind. Its target is not looked at again, others
- * are, until two looks of a user have hung.
- */
-static void what_hangs_is_left_behind(void **state)
-{
-	struct opener_stats stats;
-	struct look look = stat_look();
-	pid_t pids[4];
-	int dirs[4];
-
-	if (!freezer_is_there(state))
-		skip();
-	for (size_t i = 0; i < ARRAY_SIZE(pids); i++) {
-		pids[i] = fork();
-		if (!pids[i]) {
-			pause();
-			_exit(0);
-		}
-		dirs[i] = dir_of(pids[i]);
-	}
-	assert_int_equal(opener_begin(NULL), 0);
-	look_hangs(dirs[0], 1000);
-	/* It is banned, whoever asks. */
-	assert_int_equal(opener_look_at(dirs[0], 1001, &look), -EBUSY);
-	assert_int_equal(opener_look_at(dirs[1], 1000, &look), 0);
-	look_deinit(&look);
-	look_hangs(dirs[1], 1000);
-	/* Now no process of that user is looked at; the user of a directory is read. */
-	assert_int_equal(opener_look_at(dirs[2], 1000, &look), -EBUSY);
-	assert_int_equal(opener_look_at(dirs[2], (uid_t)-1, &look), 0);
-	look_deinit(&look);
-	assert_int_equal(opener_look_at(dirs[3], 1001, &look), 0);
-	look_deinit(&look);
-	opener_stats(&stats);
-	assert_int_equal(stats.nr_late, 2);
-	assert_int_equal(stats.nr_refused, 2);
-	opener_end();
-	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
-		kill(pids[i], SIGKILL);
-		waitpid(pids[i], NULL, 0);
-		close(dirs[i]);
-	}
-}
-
 #define NR_PROCESSES 4
 
 static void start_processes(pid_t pids[NR_PROCESSES], int dirs[NR_PROCESSES])
@@ -266,6 +221,40 @@ static void end_processes(const pid_t pids[NR_PROCESSES], const int dirs[NR_PROC
 		waitpid(pids[i], NULL, 0);
 		close(dirs[i]);
 	}
+}
+
+/*
+ * A look that hangs leaves its process behind. Its target is not looked at again, others
+ * are, until two looks of a user have hung.
+ */
+static void what_hangs_is_left_behind(void **state)
+{
+	struct opener_stats stats;
+	struct look look = stat_look();
+	pid_t pids[NR_PROCESSES];
+	int dirs[NR_PROCESSES];
+
+	if (!freezer_is_there(state))
+		skip();
+	start_processes(pids, dirs);
+	assert_int_equal(opener_begin(NULL), 0);
+	look_hangs(dirs[0], 1000);
+	/* It is banned, whoever asks. */
+	assert_int_equal(opener_look_at(dirs[0], 1001, &look), -EBUSY);
+	assert_int_equal(opener_look_at(dirs[1], 1000, &look), 0);
+	look_deinit(&look);
+	look_hangs(dirs[1], 1000);
+	/* Now no process of that user is looked at; the user of a directory is read. */
+	assert_int_equal(opener_look_at(dirs[2], 1000, &look), -EBUSY);
+	assert_int_equal(opener_look_at(dirs[2], (uid_t)-1, &look), 0);
+	look_deinit(&look);
+	assert_int_equal(opener_look_at(dirs[3], 1001, &look), 0);
+	look_deinit(&look);
+	opener_stats(&stats);
+	assert_int_equal(stats.nr_late, 2);
+	assert_int_equal(stats.nr_refused, 2);
+	opener_end();
+	end_processes(pids, dirs);
 }
 
 /* Two looks at each process: its stat and its root. */

@@ -196,9 +196,9 @@ static void what_ends_between_scan_and_sample_has_its_parents(void **state)
 	assert_string_equal(sampled(102, 79 * TICK, 1, now)->cgroup, "");
 }
 
-static bool coming(uint32_t pid, uint64_t start_ns)
+static bool announce(uint32_t pid, uint64_t start_ns)
 {
-	return process_table_coming(
+	return process_table_announce(
 		table, &(struct lb_first_sample){.tgid = pid,
 						 .start_boottime_ns = start_ns,
 						 .exec_id = 1,
@@ -206,7 +206,7 @@ static bool coming(uint32_t pid, uint64_t start_ns)
 }
 
 /* What was announced is read before it is told, and not again. */
-static void what_comes_is_read_ahead(void **state)
+static void what_is_announced_is_read_ahead(void **state)
 {
 	struct fake_process process = {
 		.pid = 100, .start_ticks = 77, .maps = LINE("/bin/a"), .cgroup = DOCKER};
@@ -216,25 +216,25 @@ static void what_comes_is_read_ahead(void **state)
 	process.pid = 101;
 	fake_process_add(&fake, &process);
 	scan();
-	assert_true(coming(100, 77 * TICK));
-	assert_true(coming(99, 77 * TICK)); /* it is gone */
-	process_table_view_coming(table);
+	assert_true(announce(100, 77 * TICK));
+	assert_true(announce(99, 77 * TICK)); /* it is gone */
+	process_table_read_announced(table);
 	process.cgroup = "0::/init.scope\n";
 	fake_process_add(&fake, &process);
 	process.pid = 100;
 	fake_process_add(&fake, &process);
 	assert_in_docker(sampled(100, 77 * TICK, 1, now));
-	process_table_forget_coming(table);
+	process_table_forget_announced(table);
 	assert_string_equal(sampled(101, 77 * TICK, 1, now)->unit, "init.scope");
 	/* What was announced and not told is forgotten. */
-	assert_true(coming(101, 77 * TICK)); /* known: needs nothing */
+	assert_true(announce(101, 77 * TICK)); /* known: needs nothing */
 	for (uint32_t pid = 200; pid < 216; pid++) {
 		process.pid = pid;
 		fake_process_add(&fake, &process);
-		assert_int_equal(coming(pid, 77 * TICK), pid < 215);
+		assert_int_equal(announce(pid, 77 * TICK), pid < 215);
 	}
-	process_table_view_coming(table);
-	process_table_forget_coming(table);
+	process_table_read_announced(table);
+	process_table_forget_announced(table);
 	process.cgroup = DOCKER;
 	process.pid = 200;
 	fake_process_add(&fake, &process);
@@ -391,7 +391,7 @@ int main(void)
 		TEST(exe_is_as_the_process_sees_it),
 		TEST(a_child_that_is_gone_has_its_parents),
 		TEST(what_ends_between_scan_and_sample_has_its_parents),
-		TEST(what_comes_is_read_ahead),
+		TEST(what_is_announced_is_read_ahead),
 		TEST(a_parent_that_moved_is_asked_again),
 		TEST(a_parent_is_read_once_for_all_that_are_gone),
 		TEST(a_parent_that_is_gone_leaves_what_it_had),
