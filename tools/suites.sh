@@ -26,6 +26,8 @@ suite() {
 	# A suite fails if it has no result, no passed test, or an error status without a failed test.
 	if [ "${f:-0}" -eq 0 ] && { [ "$status" -ne 0 ] || [ "${p:-0}" -eq 0 ]; }; then
 		f=1
+		# Otherwise nothing beside the sums would tell which suite it is.
+		echo "not ok $name: it ended with status $status and told of no failed test" >>"$logs/$name"
 	fi
 	if [ "${f:-0}" -ne 0 ]; then
 		tail -n 300 "$logs/$name"

@@ -146,6 +146,13 @@ int opener_look(int base_fd, uid_t uid, struct look *looks, size_t nr)
 	return 0;
 }
 
+void opener_look_groups(struct look_group *groups, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		opener_look(groups[i].base_fd, groups[i].uid, groups[i].looks,
+			    groups[i].nr);
+}
+
 int opener_look_at(int base_fd, uid_t uid, struct look *look)
 {
 	opener_look(base_fd, uid, look, 1);
