@@ -13,21 +13,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "decode/operation.h"
+#include "opener/bans.h"
 #include "worker/child.h"
 #include "worker/worker.h"
 
-/*
- * What a look got stuck at. Of a process it is the directory in /proc, which our
- * descriptor keeps, so that it is that of the same process as long as its inode is the
- * same. Of a file it is the mount, which our descriptor keeps, too.
- */
-struct ban {
-	int fd; /* O_PATH */
-	uint64_t dev, inode, mount_id; /* inode 0: the whole mount */
-	uint64_t time_ns; /* CLOCK_MONOTONIC */
-};
-
-#define MAX_BANS CHILD_MAX_UNDEAD
 #define MAX_LATE 32
 
 /* One for the process: whatever touches a target goes through it. */
@@ -40,8 +29,7 @@ static struct opener {
 		uint64_t time_ns;
 	} late[MAX_LATE];
 	size_t next_late;
-	struct ban bans[MAX_BANS];
-	size_t nr_bans, next_ban;
+	struct bans bans;
 	struct opener_stats stats;
 } opener;
 
@@ -55,9 +43,7 @@ int opener_begin(struct error *err)
 
 void opener_end(void)
 {
-	for (size_t i = 0; i < opener.nr_bans; i++)
-		close(opener.bans[i].fd);
-	opener.nr_bans = opener.next_ban = 0;
+	bans_clear(&opener.bans);
 	memset(opener.late, 0, sizeof(opener.late));
 	worker_free(take_ptr(opener.worker));
 }
@@ -69,6 +55,7 @@ void opener_stats(struct opener_stats *ret)
 	*ret = opener.stats;
 	if (opener.worker)
 		worker_stats(opener.worker, &stats);
+	ret->nr_failed += stats.nr_died + stats.nr_bad_reply;
 	ret->cpu_ns = stats.cpu_ns;
 }
 
@@ -78,60 +65,38 @@ void opener_stats(struct opener_stats *ret)
  * What the looks at this base could get stuck at. A path in a root may lead to any mount
  * there, so it is not banned; there the count of its user is the limit.
  */
-static bool find_subject(int base_fd, const struct look *look, struct ban *ret)
+static bool find_subject(int base_fd, const struct look *look, struct ban_subject *ret)
 {
 	struct look facts = {.where = LOOK_ITSELF, .what = LOOK_FACTS};
 
 	if (look->where == LOOK_IN_ROOT)
 		return false;
 	look_here(base_fd, &facts);
-	*ret = (struct ban){.fd = -1,
-			    .dev = facts.facts.dev,
-			    .inode = look->where == LOOK_BELOW ? facts.facts.inode : 0,
-			    .mount_id = look->where == LOOK_BELOW ? 0
-								  : facts.facts.mount_id};
+	*ret = look->where == LOOK_BELOW
+		       ? (struct ban_subject){.dev = facts.facts.dev,
+					      .inode = facts.facts.inode}
+		       : (struct ban_subject){.mount_id = facts.facts.mount_id};
 	return !facts.rc;
 }
 
 static bool is_banned(int base_fd, const struct look *look)
 {
-	struct ban subject;
-	uint64_t now_ns;
+	struct ban_subject subject;
 
-	if (!opener.nr_bans || !find_subject(base_fd, look, &subject))
-		return false;
-	now_ns = clock_now_ns();
-	for (size_t i = 0; i < opener.nr_bans; i++) {
-		const struct ban *ban = &opener.bans[i];
-
-		/* A file of a good mount may be late once, on a slow disk. */
-		if (!ban->inode &&
-		    now_ns - ban->time_ns > OPENER_LATE_S * CLOCK_SECOND_NS)
-			continue;
-		if (ban->inode ? ban->inode == subject.inode && ban->dev == subject.dev
-			       : ban->mount_id == subject.mount_id && !subject.inode)
-			return true;
-	}
-	return false;
+	return opener.bans.nr && find_subject(base_fd, look, &subject) &&
+	       bans_have(&opener.bans, &subject, clock_now_ns(),
+			 OPENER_LATE_S * CLOCK_SECOND_NS);
 }
 
-/* When all places are taken, the oldest ban ends. */
 static void ban(int base_fd, const struct look *look)
 {
-	struct ban *place = &opener.bans[opener.next_ban], subject;
+	struct ban_subject subject;
+	int fd = -1;
 
-	if (!find_subject(base_fd, look, &subject))
-		return;
-	subject.fd = fcntl(base_fd, F_DUPFD_CLOEXEC, 0);
-	subject.time_ns = clock_now_ns();
-	if (subject.fd < 0)
-		return;
-	if (opener.nr_bans == MAX_BANS)
-		close(place->fd);
-	else
-		opener.nr_bans++;
-	*place = subject;
-	opener.next_ban = (opener.next_ban + 1) % MAX_BANS;
+	if (find_subject(base_fd, look, &subject))
+		fd = fcntl(base_fd, F_DUPFD_CLOEXEC, 0);
+	if (fd >= 0)
+		bans_add(&opener.bans, &subject, fd, clock_now_ns());
 }
 
 /* ---- requests ---- */
@@ -184,6 +149,7 @@ static int take_results(struct wire_reader *reply, struct look_group *groups, si
 					      &used);
 	if (is_good && used == nr_fds && reply->pos == reply->len)
 		return 0;
+	opener.stats.nr_failed++;
 	for (; used < nr_fds; used++)
 		close(fds[used]);
 	for (size_t i = 0; i < nr; i++)

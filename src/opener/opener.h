@@ -73,6 +73,7 @@ struct opener_stats {
 	uint64_t nr_requests;
 	uint64_t nr_late; /* that did not end in time */
 	uint64_t nr_refused; /* because of a ban, or too many stuck ones of a user */
+	uint64_t nr_failed; /* openers that ended, or whose answer was malformed */
 	uint64_t cpu_ns;
 };
 

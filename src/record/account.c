@@ -123,7 +123,8 @@ static void fill_losses(const struct account *a, const struct window *w,
 		.addresses_dropped = n->addresses_dropped + symbols.nr_over_limit,
 		.decoder_deaths = h.namer.nr_died + h.namer.nr_bad_reply +
 				  h.feeder.nr_died + h.feeder.nr_bad_reply +
-				  h.reader.nr_died + h.reader.nr_bad_reply,
+				  h.reader.nr_died + h.reader.nr_bad_reply +
+				  h.opener.nr_failed,
 		.decoder_deadlines = h.namer.nr_deadline + h.feeder.nr_deadline +
 				     h.reader.nr_deadline,
 		.jit_objects_lost = processes.nr_jit_lost + jit.nr_lost,

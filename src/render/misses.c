@@ -126,9 +126,8 @@ static const struct loss_text losses[] = {
 	LOSS(rows_dropped, "sample", "samples",
 	     "lost: there was no memory to keep them. Record for a shorter time"),
 	LOSS(decoder_deaths, "crash", "crashes",
-	     "of a process that decodes files or reads the memory of programs: what it "
-	     "was reading has no names. Run again with -vv and report the file or "
-	     "program"),
+	     "of a process that reads files or the memory of programs: what it was "
+	     "reading has no names. Run again with -vv and report the file or program"),
 	LOSS(jit_objects_lost, "piece", "pieces",
 	     "of generated code registered, but not caught: too many at once, too large, "
 	     "or over the memory limit. Those functions have no names"),
@@ -181,9 +180,8 @@ static const struct loss_text losses[] = {
 	     "a file had to wait for the process that decodes files, or has no names, "
 	     "because those of its user took more than a quarter of its time"),
 	LOSS(decoder_deadlines, "time-out", "time-outs",
-	     "of a process that decodes files or reads the memory of programs: what it "
-	     "was reading has no names. Run again with -vv and report the file or "
-	     "program"),
+	     "of a process that reads files or the memory of programs: what it was "
+	     "reading has no names. Run again with -vv and report the file or program"),
 };
 
 /*

@@ -3,7 +3,7 @@
  * What an opener answers, as the collector reads it. First byte: how many looks are made,
  * and how many descriptors each answer has; from 144 on, at two processes at once. Rest: the answers, each of u16 bytes and these
  * bytes; an empty one does not come in time. A look that succeeded has what it was made for,
- * and no descriptor is left open.
+ * no descriptor is left open, and a malformed answer is counted.
  */
 #include <assert.h>
 #include <errno.h>
@@ -24,6 +24,14 @@ static int lowest_fd(void)
 
 	close(fd);
 	return fd;
+}
+
+static uint64_t nr_failed(void)
+{
+	struct opener_stats stats;
+
+	opener_stats(&stats);
+	return stats.nr_failed;
 }
 
 static void check_look(struct look *look, int rc)
@@ -74,6 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	base = open("/", O_PATH | O_CLOEXEC);
 	while (worker.replies.size > sizeof(uint16_t)) {
+		uint64_t failed_before = nr_failed();
 		int rc;
 
 		for (size_t i = 0; i < nr; i++)
@@ -86,6 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			    : opener_look(base, (uid_t)-1, looks, nr);
 		for (size_t i = 0; i < nr; i++)
 			check_look(&looks[i], rc);
+		assert(rc != -EBADMSG || nr_failed() > failed_before);
 		if (rc == -EBUSY)
 			break;
 	}

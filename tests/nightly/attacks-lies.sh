@@ -80,6 +80,9 @@ lying() {
 	profile_has native.json "s['count'] >= 20" \
 		"self_('hot.c five') + self_('hot.c three') + self_('hot.c two') >= 95" &&
 		profile_has python.json "s['count'] >= 20" "note('spin', sum(f['self'] for f in d['functions'] if f['name'] == 'spin')) >= 0.5 * s['count']" || return 1
+	case $liar in
+	opener-*) profile_has "$liar.json" "note('deaths', losses['decoder_deaths']) >= 1" || return 1 ;;
+	esac
 	profile_has "$liar.json" "note('late', [losses[k] for k in ('decoder_deaths', 'decoder_deadlines', 'targets_late', 'targets_refused')])"
 }
 

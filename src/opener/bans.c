@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "opener/bans.h"
+
+#include <unistd.h>
+
+void bans_add(struct bans *b, const struct ban_subject *subject, int fd, uint64_t now_ns)
+{
+	struct ban *place = &b->bans[b->next];
+
+	if (b->nr == MAX_BANS)
+		close(place->fd);
+	else
+		b->nr++;
+	*place = (struct ban){.subject = *subject, .fd = fd, .time_ns = now_ns};
+	b->next = (b->next + 1) % MAX_BANS;
+}
+
+static bool is_same(const struct ban_subject *a, const struct ban_subject *b)
+{
+	if (a->inode || b->inode)
+		return a->inode == b->inode && a->dev == b->dev;
+	return a->mount_id == b->mount_id;
+}
+
+bool bans_have(const struct bans *b, const struct ban_subject *subject, uint64_t now_ns,
+	       uint64_t mount_ns)
+{
+	for (size_t i = 0; i < b->nr; i++) {
+		const struct ban *ban = &b->bans[i];
+
+		if (is_same(&ban->subject, subject) &&
+		    (ban->subject.inode || now_ns - ban->time_ns < mount_ns))
+			return true;
+	}
+	return false;
+}
+
+void bans_clear(struct bans *b)
+{
+	for (size_t i = 0; i < b->nr; i++)
+		close(b->bans[i].fd);
+	*b = (struct bans){0};
+}

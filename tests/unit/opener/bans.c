@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "opener/bans.h"
+
+#define MOUNT_NS (20 * CLOCK_SECOND_NS)
+#define HOUR_NS  (3600 * CLOCK_SECOND_NS)
+
+static const struct ban_subject mount = {.dev = 1, .mount_id = 7};
+static const struct ban_subject process = {.dev = 1, .inode = 7};
+
+static int a_descriptor(void)
+{
+	int fd = open("/", O_PATH | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static void a_mount_is_banned_for_a_time(void **state)
+{
+	struct bans b = {0};
+
+	(void)state;
+	assert_false(bans_have(&b, &mount, HOUR_NS, MOUNT_NS));
+	bans_add(&b, &mount, a_descriptor(), HOUR_NS);
+	assert_true(bans_have(&b, &mount, HOUR_NS + MOUNT_NS - 1, MOUNT_NS));
+	assert_false(bans_have(&b, &mount, HOUR_NS + MOUNT_NS, MOUNT_NS));
+	bans_add(&b, &mount, a_descriptor(), HOUR_NS + MOUNT_NS);
+	assert_true(bans_have(&b, &mount, HOUR_NS + MOUNT_NS, MOUNT_NS));
+	bans_clear(&b);
+	assert_false(bans_have(&b, &mount, HOUR_NS, MOUNT_NS));
+}
+
+static void a_process_is_banned_for_good(void **state)
+{
+	struct bans b = {0};
+
+	(void)state;
+	bans_add(&b, &process, a_descriptor(), 0);
+	assert_true(bans_have(&b, &process, HOUR_NS, MOUNT_NS));
+	bans_clear(&b);
+}
+
+static void only_it_is_banned(void **state)
+{
+	const struct ban_subject other_mount = {.dev = 1, .mount_id = 8};
+	const struct ban_subject other_process = {.dev = 1, .inode = 8};
+	const struct ban_subject other_proc = {.dev = 2, .inode = 7};
+	struct bans b = {0};
+
+	(void)state;
+	bans_add(&b, &mount, a_descriptor(), 0);
+	assert_false(bans_have(&b, &other_mount, 0, MOUNT_NS));
+	assert_false(bans_have(&b, &process, 0, MOUNT_NS));
+	bans_clear(&b);
+	bans_add(&b, &process, a_descriptor(), 0);
+	assert_false(bans_have(&b, &other_process, 0, MOUNT_NS));
+	assert_false(bans_have(&b, &other_proc, 0, MOUNT_NS));
+	assert_false(bans_have(&b, &mount, 0, MOUNT_NS));
+	bans_clear(&b);
+}
+
+/* Its descriptor is closed, and no other's. */
+static void the_oldest_ban_ends_first(void **state)
+{
+	struct ban_subject subject = process;
+	int fds[MAX_BANS + 1];
+	struct bans b = {0};
+
+	(void)state;
+	for (size_t i = 0; i <= MAX_BANS; i++) {
+		subject.inode = i + 1;
+		fds[i] = a_descriptor();
+		bans_add(&b, &subject, fds[i], i);
+	}
+	for (size_t i = 0; i <= MAX_BANS; i++) {
+		subject.inode = i + 1;
+		assert_int_equal(bans_have(&b, &subject, HOUR_NS, MOUNT_NS), i > 0);
+		assert_int_equal(fcntl(fds[i], F_GETFD), i > 0 ? FD_CLOEXEC : -1);
+	}
+	bans_clear(&b);
+	for (size_t i = 0; i <= MAX_BANS; i++)
+		assert_int_equal(fcntl(fds[i], F_GETFD), -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_mount_is_banned_for_a_time),
+		cmocka_unit_test(a_process_is_banned_for_good),
+		cmocka_unit_test(only_it_is_banned),
+		cmocka_unit_test(the_oldest_ban_ends_first),
+	};
+
+	return cmocka_run_group_tests_name("opener:bans", tests, NULL, NULL);
+}
