@@ -5,100 +5,101 @@
 /* Who has not asked for so long does not wait any more. */
 #define WAIT_NS UINT64_C(100000000)
 
-/* NULL: he took nothing lately. */
-static const struct time_share_user *find(const struct time_share *s, uint32_t uid)
+/* NULL: it took nothing lately. */
+static const struct time_share_account *find(const struct time_share *s,
+					     struct tenant who)
 {
-	for (size_t i = 0; i < s->nr_users; i++)
-		if (s->users[i].uid == uid)
-			return &s->users[i];
+	for (size_t i = 0; i < s->nr_accounts; i++)
+		if (tenant_is_same(s->accounts[i].tenant, who))
+			return &s->accounts[i];
 	return NULL;
 }
 
-static struct time_share_user *find_or_add(struct time_share *s, uint32_t uid)
+static struct time_share_account *find_or_add(struct time_share *s, struct tenant who)
 {
-	struct time_share_user *user = (struct time_share_user *)find(s, uid);
+	struct time_share_account *account = (struct time_share_account *)find(s, who);
 
-	if (user)
-		return user;
-	if (s->nr_users < TIME_SHARE_MAX_USERS) {
-		user = &s->users[s->nr_users++];
+	if (account)
+		return account;
+	if (s->nr_accounts < TIME_SHARE_MAX_TENANTS) {
+		account = &s->accounts[s->nr_accounts++];
 	} else {
-		user = &s->users[0];
-		for (size_t i = 1; i < s->nr_users; i++)
-			if (s->users[i].paid_ns < user->paid_ns)
-				user = &s->users[i];
+		account = &s->accounts[0];
+		for (size_t i = 1; i < s->nr_accounts; i++)
+			if (s->accounts[i].paid_ns < account->paid_ns)
+				account = &s->accounts[i];
 	}
-	*user = (struct time_share_user){.uid = uid};
-	return user;
+	*account = (struct time_share_account){.tenant = who};
+	return account;
 }
 
-static uint64_t owes_ns(const struct time_share_user *user, uint64_t now_ns)
+static uint64_t owes_ns(const struct time_share_account *account, uint64_t now_ns)
 {
-	return user->paid_ns > now_ns ? user->paid_ns - now_ns : 0;
+	return account->paid_ns > now_ns ? account->paid_ns - now_ns : 0;
 }
 
-static bool is_used_up(const struct time_share *s, const struct time_share_user *user,
-		       uint64_t now_ns)
+static bool is_used_up(const struct time_share *s,
+		       const struct time_share_account *account, uint64_t now_ns)
 {
-	return owes_ns(user, now_ns) > (PARTS - 1) * s->burst_ns;
+	return owes_ns(account, now_ns) > (PARTS - 1) * s->burst_ns;
 }
 
 /* Does anybody wait who had less? */
 static bool others_are_first(const struct time_share *s,
-			     const struct time_share_user *user, uint64_t now_ns)
+			     const struct time_share_account *account, uint64_t now_ns)
 {
-	for (size_t i = 0; i < s->nr_users; i++) {
-		const struct time_share_user *other = &s->users[i];
+	for (size_t i = 0; i < s->nr_accounts; i++) {
+		const struct time_share_account *other = &s->accounts[i];
 
 		if (other->asked_ns && other->asked_ns + WAIT_NS >= now_ns &&
-		    owes_ns(other, now_ns) < owes_ns(user, now_ns))
+		    owes_ns(other, now_ns) < owes_ns(account, now_ns))
 			return true;
 	}
 	return false;
 }
 
-void time_share_waits(struct time_share *s, uint32_t uid, uint64_t now_ns)
+void time_share_waits(struct time_share *s, struct tenant who, uint64_t now_ns)
 {
 	if (s->is_shared)
-		find_or_add(s, uid)->asked_ns = now_ns;
+		find_or_add(s, who)->asked_ns = now_ns;
 }
 
-bool time_share_may_take(struct time_share *s, uint32_t uid, uint64_t now_ns)
+bool time_share_may_take(struct time_share *s, struct tenant who, uint64_t now_ns)
 {
-	struct time_share_user *user;
+	struct time_share_account *account;
 
 	if (!s->is_shared)
 		return true;
-	user = find_or_add(s, uid);
-	user->asked_ns = now_ns;
-	if (is_used_up(s, user, now_ns) || others_are_first(s, user, now_ns)) {
-		s->nr_put_off += !user->is_put_off;
-		user->is_put_off = true;
+	account = find_or_add(s, who);
+	account->asked_ns = now_ns;
+	if (is_used_up(s, account, now_ns) || others_are_first(s, account, now_ns)) {
+		s->nr_put_off += !account->is_put_off;
+		account->is_put_off = true;
 		return false;
 	}
-	user->is_put_off = false;
+	account->is_put_off = false;
 	return true;
 }
 
-bool time_share_is_used_up(const struct time_share *s, uint32_t uid, uint64_t now_ns)
+bool time_share_is_used_up(const struct time_share *s, struct tenant who, uint64_t now_ns)
 {
-	const struct time_share_user *user = s->is_shared ? find(s, uid) : NULL;
+	const struct time_share_account *account = s->is_shared ? find(s, who) : NULL;
 
-	return user && is_used_up(s, user, now_ns);
+	return account && is_used_up(s, account, now_ns);
 }
 
-void time_share_took(struct time_share *s, uint32_t uid, uint64_t begin_ns,
+void time_share_took(struct time_share *s, struct tenant who, uint64_t begin_ns,
 		     uint64_t end_ns)
 {
-	struct time_share_user *user;
+	struct time_share_account *account;
 
 	if (!s->is_shared)
 		return;
-	user = find_or_add(s, uid);
-	user->asked_ns = 0; /* until he asks again */
-	if (!uid)
+	account = find_or_add(s, who);
+	account->asked_ns = 0; /* until it asks again */
+	if (tenant_is_same(who, (struct tenant){0}))
 		return;
-	if (user->paid_ns < begin_ns)
-		user->paid_ns = begin_ns;
-	user->paid_ns += PARTS * (end_ns - begin_ns);
+	if (account->paid_ns < begin_ns)
+		account->paid_ns = begin_ns;
+	account->paid_ns += PARTS * (end_ns - begin_ns);
 }

@@ -207,13 +207,13 @@ static void take_facts(void *ctx, uint64_t use, enum worker_answer answer,
 }
 
 bool file_facts_are_there(struct target_file *file, struct shared_worker *decoder,
-			  uint32_t uid)
+			  struct tenant who)
 {
 	struct wire_writer content = {.max = WORKER_MAX_REQUEST_BYTES};
 
 	if (file->facts || file->fd < 0)
 		return true;
-	if (!shared_worker_may_send(decoder, uid))
+	if (!shared_worker_may_send(decoder, who))
 		return false;
 	wire_put_str(&content, file->path);
 	if (content.failed) {
@@ -224,7 +224,7 @@ bool file_facts_are_there(struct target_file *file, struct shared_worker *decode
 			   &(struct shared_request){.op = DECODER_INSPECT,
 						    .fd = file->fd,
 						    .deadline_ms = FACTS_DEADLINE_MS,
-						    .uid = uid,
+						    .who = who,
 						    .owner_uid = file->uid,
 						    .take = take_facts,
 						    .ctx = file,

@@ -122,12 +122,12 @@ int file_facts_read(struct worker *decoder, uid_t uid, int fd, const char *path,
 /**
  * Asks for the facts about @file, unless they are known. A failure is final.
  *
- * @uid  who waits for them
+ * @who  waits for them
  * Return: true: file->facts has what is known, NULL if the file is not open; false: the
  * answer comes later, ask again.
  */
 bool file_facts_are_there(struct target_file *file, struct shared_worker *decoder,
-			  uint32_t uid);
+			  struct tenant who);
 
 /**
  * Returns the facts about a file in memory; waits for them if they are not known.

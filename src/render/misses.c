@@ -178,7 +178,8 @@ static const struct loss_text losses[] = {
 	     "answer: it has no names"),
 	LOSS(decoder_put_off, "time", "times",
 	     "a file had to wait for the process that decodes files, or has no names, "
-	     "because those of its user took more than a quarter of its time"),
+	     "because those of its user or container took more than a quarter of its "
+	     "time"),
 	LOSS(decoder_deadlines, "time-out", "time-outs",
 	     "of a process that reads files or the memory of programs: what it was "
 	     "reading has no names. Run again with -vv and report the file or program"),

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/quota.h"
 #include "decode/runtimes.h"
 #include "lineburn_unwind.h"
 #include "worker/worker.h"
@@ -104,11 +105,11 @@ extern const struct runtime *const runtimes[NR_RUNTIMES];
  * inspected once.
  *
  * @file       open
- * @uid        who waits for the answer
+ * @who        waits for the answer
  * @ret_later  set to true, if it is not known yet: call again
  */
 const void *runtime_facts_of(enum runtime_number number, struct target_file *file,
-			     struct shared_worker *decoder, uint32_t uid,
+			     struct shared_worker *decoder, struct tenant who,
 			     bool *ret_later);
 
 /** Returns the runtime of a frame with LB_FRAME_TAG. NULL: none, a bug. */

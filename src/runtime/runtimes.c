@@ -19,14 +19,15 @@ const struct runtime *runtime_of_frame(uint64_t frame)
 }
 
 const void *runtime_facts_of(enum runtime_number number, struct target_file *file,
-			     struct shared_worker *decoder, uint32_t uid, bool *ret_later)
+			     struct shared_worker *decoder, struct tenant who,
+			     bool *ret_later)
 {
 	const struct runtime *runtime = runtimes[number];
 	const void *facts;
 
 	if (!runtime->locate || !runtime->recognise(file->path))
 		return NULL;
-	if (!file_facts_are_there(file, decoder, uid)) {
+	if (!file_facts_are_there(file, decoder, who)) {
 		*ret_later = true;
 		return NULL;
 	}

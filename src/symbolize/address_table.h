@@ -33,7 +33,7 @@ struct source {
 	/* first process with this source; NULL: unknown */
 	const struct process *process;
 	const struct runtime *runtime; /* INTERP only */
-	uint32_t uid; /* whose share of the decoder's time it takes; 0: nobody's */
+	struct tenant tenant; /* whose share of the decoder's time it takes */
 	bool in_memory; /* FILE: a memfd: no files in the same directory */
 	uint32_t *pending; /* entries to resolve */
 	size_t nr_pending, cap_pending;
@@ -47,7 +47,7 @@ struct entry {
 	uint32_t source;
 	bool is_return;
 	bool wants_code; /* the code of its function is requested */
-	bool is_put_off; /* it got a miss: its user had his share of the decoder's time */
+	bool is_put_off; /* it got a miss: its tenant had its share of the decoder's time */
 };
 
 #define TABLE_CHUNK_ENTRIES 4096

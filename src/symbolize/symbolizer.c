@@ -160,18 +160,18 @@ static uint32_t want_jit(struct symbolizer *s, const struct process *proc,
 
 	if (source != TABLE_NO_SOURCE) {
 		s->table.sources[source].process = proc;
-		s->table.sources[source].uid = proc->uid;
+		s->table.sources[source].tenant = proc->tenant;
 	}
 	entry->first_ns = first_ns;
 	entry->last_ns = last_ns;
 	return want(s, source, entry);
 }
 
-/* Had the user his share of the decoder's time? */
-static bool is_used_up(const struct symbolizer *s, uint32_t uid)
+/* Had the tenant its share of the decoder's time? */
+static bool is_used_up(const struct symbolizer *s, struct tenant who)
 {
 	return s->config.share &&
-	       time_share_is_used_up(s->config.share, uid, clock_now_ns());
+	       time_share_is_used_up(s->config.share, who, clock_now_ns());
 }
 
 /* Returns the number of the file's source; initialises a new one. */
@@ -187,7 +187,7 @@ static uint32_t file_source(struct symbolizer *s, const struct process *proc,
 	if (!source->file) {
 		source->file = m->file;
 		source->process = proc;
-		source->uid = proc->uid;
+		source->tenant = proc->tenant;
 		source->in_memory = m->kind == MAPPING_MEMFD;
 		memcpy(source->object->build_id, m->file->build_id,
 		       m->file->build_id_len);
@@ -195,9 +195,9 @@ static uint32_t file_source(struct symbolizer *s, const struct process *proc,
 	} else if (!process_may_open(source->process) && process_may_open(proc)) {
 		source->process = proc; /* this process has access to related files */
 	}
-	/* Who had his share must not keep others from the names of files that all map. */
-	if (is_used_up(s, source->uid))
-		source->uid = proc->uid;
+	/* Who had its share must not keep others from the names of files that all map. */
+	if (is_used_up(s, source->tenant))
+		source->tenant = proc->tenant;
 	return i;
 }
 
@@ -248,11 +248,11 @@ static const struct file_facts *facts_of(struct symbolizer *s, const struct proc
 {
 	uint64_t begin_ns = clock_now_ns();
 
-	if (file->facts || is_used_up(s, proc->uid))
+	if (file->facts || is_used_up(s, proc->tenant))
 		return file->facts;
 	file_facts_get(file, s->worker);
 	if (s->config.share)
-		time_share_took(s->config.share, proc->uid, begin_ns, clock_now_ns());
+		time_share_took(s->config.share, proc->tenant, begin_ns, clock_now_ns());
 	return file->facts;
 }
 
@@ -290,7 +290,7 @@ static uint32_t want_interp(struct symbolizer *s, const struct process *proc,
 	source = source_of(s, SOURCE_INTERP, proc, OBJECT_INTERP, runtime->object);
 	if (source != TABLE_NO_SOURCE) {
 		s->table.sources[source].process = proc;
-		s->table.sources[source].uid = proc->uid;
+		s->table.sources[source].tenant = proc->tenant;
 		s->table.sources[source].runtime = runtime; /* an image has one runtime */
 	}
 	return want(s, source, &entry);
@@ -443,7 +443,7 @@ static int resolve_some(struct symbolizer *s, const struct resolver *resolver,
 			return 1;
 		w->is_sent = false;
 		if (s->config.share)
-			time_share_took(s->config.share, source->uid, w->sent_ns,
+			time_share_took(s->config.share, source->tenant, w->sent_ns,
 					clock_now_ns());
 		rc = resolver->take(s, source, answer, &r);
 	} else if (!w->is_begun && resolver->begin) {
@@ -476,7 +476,7 @@ static void end_source(struct symbolizer *s, const struct resolver *resolver,
 }
 
 /*
- * Its user had his share of the decoder's time: others' rows must not wait for his files.
+ * Its tenant had its share of the decoder's time: others' rows must not wait for its files.
  * The addresses are named when they are wanted again.
  */
 static void put_off(struct symbolizer *s, struct source *source)
@@ -502,7 +502,7 @@ int symbolizer_resolve_step(struct symbolizer *s, struct error *err)
 
 		if (!source->nr_pending)
 			continue;
-		if (!s->work.is_begun && is_used_up(s, source->uid)) {
+		if (!s->work.is_begun && is_used_up(s, source->tenant)) {
 			put_off(s, source);
 			continue;
 		}

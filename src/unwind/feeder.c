@@ -295,7 +295,7 @@ static bool maps_interpreter(struct unwind_feeder *w, const struct process *p,
 			     bool *ret_later)
 {
 	for (enum runtime_number i = 0; i < NR_RUNTIMES; i++) {
-		if (!runtime_facts_of(i, m->file, w->decoder, p->uid, ret_later))
+		if (!runtime_facts_of(i, m->file, w->decoder, p->tenant, ret_later))
 			continue;
 		*ret = (struct image_interp){.state = IMAGE_INTERP_WAITS,
 					     .runtime = i,
@@ -752,7 +752,7 @@ static void want_page(struct unwind_feeder *w, const struct process *p, uint64_t
 		mark(w, &w->images[p->id]);
 	else if (m->kind == MAPPING_FILE || m->kind == MAPPING_MEMFD ||
 		 m->kind == MAPPING_VDSO)
-		unwind_files_want(w->files, m, ip, p->uid);
+		unwind_files_want(w->files, m, ip, p->tenant);
 }
 
 static void take_request(struct unwind_feeder *w, const struct lb_unwind_request *r)

@@ -81,7 +81,7 @@ struct unwind_file {
 
 struct page_want {
 	uint32_t file;
-	uint32_t uid; /* of the process whose stack is cut */
+	struct tenant tenant; /* of the process whose stack is cut */
 	uint64_t page; /* of the file */
 };
 
@@ -296,7 +296,7 @@ static bool is_interpreter(const struct unwind_files *f, struct target_file *fil
 			   bool *ret_later)
 {
 	for (enum runtime_number i = 0; i < NR_RUNTIMES; i++)
-		if (runtime_facts_of(i, file, f->decoder, file->uid, ret_later))
+		if (runtime_facts_of(i, file, f->decoder, file->tenant, ret_later))
 			return true;
 	return false;
 }
@@ -373,7 +373,7 @@ void unwind_files_segment(struct unwind_files *f, const struct mapping *m,
 /* ---- rows ---- */
 
 void unwind_files_want(struct unwind_files *f, const struct mapping *m, uint64_t ip,
-		       uint32_t uid)
+		       struct tenant who)
 {
 	uint32_t id;
 
@@ -385,7 +385,7 @@ void unwind_files_want(struct unwind_files *f, const struct mapping *m, uint64_t
 		return;
 	}
 	f->wants[f->nr_wants++] =
-		(struct page_want){id, uid, offset_of(m, ip) >> PAGE_SHIFT};
+		(struct page_want){id, who, offset_of(m, ip) >> PAGE_SHIFT};
 }
 
 static int compare_wants(const void *a, const void *b)
@@ -394,8 +394,10 @@ static int compare_wants(const void *a, const void *b)
 
 	if (x->file != y->file)
 		return x->file < y->file ? -1 : 1;
-	if (x->uid != y->uid)
-		return x->uid < y->uid ? -1 : 1;
+	if (x->tenant.container != y->tenant.container)
+		return x->tenant.container < y->tenant.container ? -1 : 1;
+	if (x->tenant.uid != y->tenant.uid)
+		return x->tenant.uid < y->tenant.uid ? -1 : 1;
 	return (x->page > y->page) - (x->page < y->page);
 }
 
@@ -501,10 +503,10 @@ static void take_rows(void *ctx, uint64_t tag, enum worker_answer answer,
 /*
  * Asks the decoder, which is free, for rows of a file.
  *
- * @uid  whose time it is
+ * @who  whose time it is
  * Return: whether it could be asked.
  */
-static bool ask(struct unwind_files *f, uint32_t id, uint32_t uid,
+static bool ask(struct unwind_files *f, uint32_t id, struct tenant who,
 		const struct asked_page *pages, size_t nr)
 {
 	const struct target_file *target = target_of(f, id);
@@ -535,7 +537,7 @@ static bool ask(struct unwind_files *f, uint32_t id, uint32_t uid,
 		&(struct shared_request){.op = DECODER_CFI,
 					 .fd = target ? target->fd : f->vdso_fd,
 					 .deadline_ms = ROWS_DEADLINE_MS,
-					 .uid = uid,
+					 .who = who,
 					 .owner_uid = target ? target->uid : 0,
 					 .take = take_rows,
 					 .ctx = f},
@@ -544,7 +546,7 @@ static bool ask(struct unwind_files *f, uint32_t id, uint32_t uid,
 }
 
 /*
- * May a file that nobody waits for be read? Its owner does not count as waiting, so he
+ * May a file that nobody waits for be read? Its tenant does not count as waiting, so it
  * keeps nobody else waiting.
  */
 static bool may_read_early(const struct unwind_files *f, uint32_t id)
@@ -552,8 +554,8 @@ static bool may_read_early(const struct unwind_files *f, uint32_t id)
 	const struct target_file *target = target_of(f, id);
 
 	return !shared_worker_is_busy(f->decoder) &&
-	       !(target &&
-		 time_share_is_used_up(&f->decoder->share, target->uid, clock_now_ns()));
+	       !(target && time_share_is_used_up(&f->decoder->share, target->tenant,
+						 clock_now_ns()));
 }
 
 /* Asks for pages of such a file. Return: whether the decoder could be asked. */
@@ -562,7 +564,7 @@ static bool ask_early(struct unwind_files *f, uint32_t id, const struct asked_pa
 {
 	const struct target_file *target = target_of(f, id);
 
-	return ask(f, id, target ? target->uid : 0, pages, nr);
+	return ask(f, id, target ? target->tenant : (struct tenant){0}, pages, nr);
 }
 
 /* Is the page still absent? An earlier request may have filled it. */
@@ -625,7 +627,7 @@ static void count_request(struct unwind_files *f, uint32_t id)
 }
 
 /*
- * Serves the requests [first, end) of one user for one file. Return: the first that is left.
+ * Serves the requests [first, end) of one tenant for one file. Return: the first that is left.
  */
 static size_t serve_group(struct unwind_files *f, size_t first, size_t end)
 {
@@ -642,20 +644,20 @@ static size_t serve_group(struct unwind_files *f, size_t first, size_t end)
 		if (is_missing(f, id, page))
 			add_around(f, id, page, around, &pages);
 	}
-	if (pages.nr && ask(f, id, f->wants[first].uid, pages.items, pages.nr))
+	if (pages.nr && ask(f, id, f->wants[first].tenant, pages.items, pages.nr))
 		count_request(f, id);
 	free(pages.items);
 	return next;
 }
 
-/* Returns the index after the last request of the same user for the same file. */
+/* Returns the index after the last request of the same tenant for the same file. */
 static size_t end_of_group(const struct unwind_files *f, size_t first)
 {
 	const struct page_want *w = &f->wants[first];
 	size_t end = first + 1;
 
 	while (end < f->nr_wants && f->wants[end].file == w->file &&
-	       f->wants[end].uid == w->uid)
+	       tenant_is_same(f->wants[end].tenant, w->tenant))
 		end++;
 	return end;
 }
@@ -694,8 +696,8 @@ static void sort_wants(struct unwind_files *f)
 
 		if (!is_missing(f, w->file, w->page))
 			continue;
-		if (!nr || f->wants[nr - 1].uid != w->uid)
-			time_share_waits(&f->decoder->share, w->uid, now_ns);
+		if (!nr || !tenant_is_same(f->wants[nr - 1].tenant, w->tenant))
+			time_share_waits(&f->decoder->share, w->tenant, now_ns);
 		f->wants[nr++] = *w;
 	}
 	f->nr_wants = nr;
@@ -712,7 +714,7 @@ bool unwind_files_serve(struct unwind_files *f, uint64_t deadline_ns)
 		if (clock_now_ns() >= deadline_ns) {
 			is_late = true;
 			nr_kept = keep(f, next, end, nr_kept);
-		} else if (shared_worker_may_send(f->decoder, f->wants[next].uid)) {
+		} else if (shared_worker_may_send(f->decoder, f->wants[next].tenant)) {
 			end = serve_group(f, next, end);
 		} else {
 			nr_kept = keep(f, next, end, nr_kept);

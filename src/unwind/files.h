@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/quota.h"
 #include "lineburn_unwind.h"
 
 struct mapping;
@@ -38,11 +39,11 @@ void unwind_files_segment(struct unwind_files *f, const struct mapping *m,
 			  struct lb_unwind_segment *ret);
 
 /**
- * Queues a request for rows at @ip in @m, for a process of @uid. unwind_files_serve()
+ * Queues a request for rows at @ip in @m, for a process of @who. unwind_files_serve()
  * answers it.
  */
 void unwind_files_want(struct unwind_files *f, const struct mapping *m, uint64_t ip,
-		       uint32_t uid);
+		       struct tenant who);
 
 /* What is left when the functions below returned false. */
 enum unwind_files_work {

@@ -297,7 +297,7 @@ static void send_batch(struct unwind_texts *t, const struct process *p)
 		&(struct shared_request){.op = DECODER_CFI_JIT,
 					 .fd = t->store->read_fd,
 					 .deadline_ms = ROWS_DEADLINE_MS,
-					 .uid = p->uid,
+					 .who = p->tenant,
 					 .owner_uid = 0, /* the store is our own file */
 					 .take = take_texts,
 					 .ctx = t},
@@ -359,7 +359,8 @@ static bool is_missing(const struct registered_object *b)
 /* Returns whether another batch may be begun. */
 static bool may_ask(struct unwind_texts *t, const struct process *p, uint64_t deadline_ns)
 {
-	return clock_now_ns() < deadline_ns && shared_worker_may_send(t->decoder, p->uid);
+	return clock_now_ns() < deadline_ns &&
+	       shared_worker_may_send(t->decoder, p->tenant);
 }
 
 /* Takes references to the bodies of @p for @ret, and asks for those that are missing. */

@@ -32,13 +32,13 @@ void shared_worker_be_patient(struct shared_worker *s)
 			 (s->share.is_shared ? PATIENCE_SHARED_NS : PATIENCE_NS);
 }
 
-bool shared_worker_may_send(struct shared_worker *s, uint32_t uid)
+bool shared_worker_may_send(struct shared_worker *s, struct tenant who)
 {
 	uint64_t now_ns = clock_now_ns();
 
 	if (!shared_worker_is_busy(s))
-		return time_share_may_take(&s->share, uid, now_ns);
-	time_share_waits(&s->share, uid, now_ns);
+		return time_share_may_take(&s->share, who, now_ns);
+	time_share_waits(&s->share, who, now_ns);
 	return false;
 }
 
@@ -55,7 +55,7 @@ static void receive(struct shared_worker *s, uint64_t until_ns)
 		worker_wait_until(s->worker, (int64_t)until_ns);
 	}
 	wire_writer_deinit(&s->content);
-	time_share_took(&s->share, request.uid, s->begin_ns, clock_now_ns());
+	time_share_took(&s->share, request.who, s->begin_ns, clock_now_ns());
 	s->current.take = NULL;
 	request.take(request.ctx, request.tag, answer, &reply);
 }

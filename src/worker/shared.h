@@ -2,7 +2,7 @@
 /*
  * A worker that several parts of the recorder use, one call at a time. Nobody waits long:
  * who sends a request waits for its answer until patience_ns, because most answers come
- * within a millisecond. A later answer is taken in a later step of the loop. Users share
+ * within a millisecond. A later answer is taken in a later step of the loop. Tenants share
  * the worker's time (base/time_share.h).
  */
 #ifndef LB_WORKER_SHARED_H
@@ -30,7 +30,7 @@ struct shared_request {
 	uint32_t op;
 	int fd; /* borrowed until return */
 	unsigned int deadline_ms;
-	uint32_t uid; /* who waits for the answer: the time is his */
+	struct tenant who; /* waits for the answer, and pays for the time */
 	uint32_t owner_uid; /* of the file, as worker_serves() */
 	shared_worker_take *take;
 	void *ctx; /* must live until the answer, or shared_worker_deinit() */
@@ -48,7 +48,7 @@ struct shared_worker {
 	uint64_t begin_ns;
 };
 
-/** @is_shared  the targets are of several users */
+/** @is_shared  the targets are of several tenants */
 void shared_worker_init(struct shared_worker *s, struct worker *worker, bool is_shared);
 /** Drops the current request; its answer is not taken. */
 void shared_worker_deinit(struct shared_worker *s);
@@ -62,10 +62,10 @@ static inline bool shared_worker_is_busy(const struct shared_worker *s)
 }
 
 /**
- * May @uid send a request now? If not, the worker is busy, or others are first; he counts
+ * May @who send a request now? If not, the worker is busy, or others are first; it counts
  * as waiting.
  */
-bool shared_worker_may_send(struct shared_worker *s, uint32_t uid);
+bool shared_worker_may_send(struct shared_worker *s, struct tenant who);
 
 /**
  * Sends a request, after shared_worker_may_send(). Waits until patience_ns, so the answer

@@ -411,12 +411,13 @@ static void take_rows(void *ctx, uint64_t tag, enum worker_answer answer,
 
 void unwind_feeder_look(struct unwind_feeder *w)
 {
-	struct shared_request request = {.fd = -1, .uid = 1000, .take = take_rows};
+	struct shared_request request = {
+		.fd = -1, .who = {.uid = 1000}, .take = take_rows};
 	struct wire_writer content = {0};
 
 	shared_worker_go_on(w->decoder);
 	shared_worker_be_patient(w->decoder);
-	while (w->nr_wanted && shared_worker_may_send(w->decoder, request.uid)) {
+	while (w->nr_wanted && shared_worker_may_send(w->decoder, request.who)) {
 		w->nr_wanted--;
 		shared_worker_send(w->decoder, &request, &content);
 	}

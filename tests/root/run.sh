@@ -8,6 +8,7 @@
 # the line "# Runs alone." last and alone. All scripts of SUITE=stats (tests/stats/run.sh) run alone.
 # Only in SUITE=stats a test may print "noise NAME: reason" (lib.sh: narrow): its script then runs
 # once more, and noise in the second run is a failure.
+# SCRIPT_SECONDS=600: a script that takes longer is ended.
 # LB_KEEP=FOLDER: files of scripts with a failed test are copied there, each script's in a folder.
 # At the end the kernel's log is searched for warnings.
 # Last line: "SUITE: N passed, N failed, N skipped[, N inconclusive][, N scripts again]".
@@ -106,7 +107,7 @@ run() {
 	said=$WORK/$1.said
 	path=$(path_of "$1")
 	status=0
-	(cd "$WORK/$1" && exec setsid timeout -k 5 600 "$path") >"$log" 2>"$log.err" &
+	(cd "$WORK/$1" && exec setsid timeout -k 5 "${SCRIPT_SECONDS:-600}" "$path") >"$log" 2>"$log.err" &
 	session=$!
 	echo $session >"$WORK/$1.session"
 	wait $session || status=$?

@@ -219,7 +219,7 @@ static const struct jit_interface *interface_of(const struct jit_watch *w,
 	/* Asks once: for the other files of @p the answer is the same. */
 	if (!file || !file->id || (*ret_later && !file->facts))
 		return NULL;
-	if (!file_facts_are_there(file, w->decoder, p->uid)) {
+	if (!file_facts_are_there(file, w->decoder, p->tenant)) {
 		*ret_later = true;
 		return NULL;
 	}

@@ -1155,10 +1155,10 @@ static void test_vaddrs_of_a_debug_file(void **state)
 	assert_int_equal(ret[2].address, vaddrs[2]);
 }
 
-/* ---- users who share the decoder ---- */
+/* ---- tenants who share the decoder ---- */
 
-/* A user had his share: his files have no names until he may have more. Those of others have. */
-static void test_users_share_the_decoder(void **state)
+/* A tenant had its share: its files have no names until it may have more. Those of others have. */
+static void test_tenants_share_the_decoder(void **state)
 {
 	struct time_share share = {.is_shared = true, .burst_ns = 1000000};
 	struct symbolizer_config config = {.share = &share};
@@ -1170,21 +1170,21 @@ static void test_users_share_the_decoder(void **state)
 	(void)state;
 	symbolizer_free(take_ptr(sym));
 	assert_int_equal(symbolizer_new(&config, pool, worker, NULL, &sym, NULL), 0);
-	greedy.uid = 1000;
-	other.uid = 1001;
+	greedy.tenant.uid = 1000;
+	other.tenant.uid = 1001;
 	map_at(&greedy, MAPPING_FILE, file, BASE, 0);
 	map_at(&other, MAPPING_FILE, file, BASE, 0);
-	time_share_took(&share, 1000, now_ns - UINT64_C(3600000000000), now_ns);
+	time_share_took(&share, greedy.tenant, now_ns - UINT64_C(3600000000000), now_ns);
 	id = symbolizer_want(sym, &greedy, ip_of(BASE, vaddr), FRAME_LEAF, 1, 2);
 	assert_miss(resolve_one(id), MISS_DECODER_GAVE_UP);
 	assert_int_equal(share.nr_put_off, 1);
-	/* The same file, for another user. */
+	/* The same file, for another tenant. */
 	second = symbolizer_want(sym, &other, ip_of(BASE, vaddr + 1), FRAME_LEAF, 1, 2);
 	assert_string_equal(function_of(resolve_one(second)), "fn");
 	assert_miss(symbolizer_get(sym, id), MISS_DECODER_GAVE_UP);
-	assert_true(share.nr_users == 2 && share.users[1].paid_ns > now_ns);
+	assert_true(share.nr_accounts == 2 && share.accounts[1].paid_ns > now_ns);
 	/* It is named as soon as it may be. */
-	memset(&share.users, 0, sizeof(share.users));
+	memset(&share.accounts, 0, sizeof(share.accounts));
 	assert_int_equal(
 		symbolizer_want(sym, &other, ip_of(BASE, vaddr), FRAME_LEAF, 1, 2), id);
 	assert_string_equal(function_of(resolve_one(id)), "fn");
@@ -1203,7 +1203,7 @@ int main(int argc, char **argv)
 		TEST(test_root_goes_while_it_resolves),
 		TEST(test_a_tenant_leaves_addresses_to_others),
 		TEST(test_end_while_it_resolves),
-		TEST(test_users_share_the_decoder),
+		TEST(test_tenants_share_the_decoder),
 		TEST(test_lines_of_a_file),
 		TEST(test_return_addresses),
 		TEST(test_one_entry_whatever_the_process),

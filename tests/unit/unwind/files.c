@@ -72,10 +72,11 @@ struct target_file *process_table_file(struct process_table *t, uint32_t id)
 static bool interpreter_is_unknown;
 
 const void *runtime_facts_of(enum runtime_number number, struct target_file *file,
-			     struct shared_worker *decoder, uint32_t uid, bool *ret_later)
+			     struct shared_worker *decoder, struct tenant who,
+			     bool *ret_later)
 {
 	(void)decoder;
-	(void)uid;
+	(void)who;
 	*ret_later |= interpreter_is_unknown;
 	return number == 0 && file == interpreter ? file : NULL;
 }
@@ -322,7 +323,7 @@ static bool has_rows(const struct mapping *m)
 
 static void want_of(const struct mapping *m, uint64_t page, uint32_t uid)
 {
-	unwind_files_want(f, m, MAPPED_AT + page * PAGE + 7, uid);
+	unwind_files_want(f, m, MAPPED_AT + page * PAGE + 7, (struct tenant){.uid = uid});
 }
 
 static void want(const struct mapping *m, uint64_t page)
@@ -624,7 +625,7 @@ static void a_command_is_read_in_advance(void **state)
 	assert_int_equal(decoder.calls[1].nr, 256);
 }
 
-/* ---- a slow decoder, and users who share it ---- */
+/* ---- a slow decoder, and tenants who share it ---- */
 
 /* fake_decoder_is_late: nobody waits for it, and one request is sent at a time. */
 static void a_late_answer_is_taken_when_it_comes(void **state)
@@ -728,7 +729,7 @@ static void a_user_with_slow_files_gets_a_quarter(void **state)
 
 	(void)state;
 	decoder.nr_pages = 5;
-	files[SMALL].uid = 1000;
+	files[SMALL].tenant.uid = 1000;
 	segment(&large);
 	segment(&small);
 	decoder.took_ns = 2 * SECOND_NS;
@@ -751,7 +752,7 @@ static void a_user_with_slow_files_gets_a_quarter(void **state)
 	assert_call(3, LARGE, 192, 207, (uint64_t[]){200}, 1);
 }
 
-/* The requests of users who wait leave room for those of others. */
+/* The requests of tenants who wait leave room for those of others. */
 static void requests_that_wait_leave_room(void **state)
 {
 	struct mapping large = map(LARGE, 0, 1999), other = map(OTHER, 0, 4);
@@ -761,7 +762,8 @@ static void requests_that_wait_leave_room(void **state)
 	segment(&large);
 	segment(&other);
 	for (uint32_t uid = 1000; uid < 1002; uid++) {
-		time_share_took(&shared.share, uid, now_ns - 9 * SECOND_NS, now_ns);
+		time_share_took(&shared.share, (struct tenant){.uid = uid},
+				now_ns - 9 * SECOND_NS, now_ns);
 		for (uint64_t i = 0; i < 2000; i++)
 			want_of(&large, i, uid);
 	}
