@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/vec.h"
 #include "lineburn.h"
 #include "lineburn_unwind.h"
@@ -98,11 +99,10 @@ void notices_gather(struct notices *n)
 }
 
 /* Return: the offset behind the last one. */
-static size_t announce(const struct notice_batch *b, size_t from,
-		       const struct notice_receiver *to)
+static size_t announce(const struct notice_batch *b, const struct notice_receiver *to)
 {
 	bool has_room = true;
-	size_t at = from;
+	size_t at = b->at;
 
 	while (at < b->nr && has_room) {
 		const struct notice *notice = (const void *)(b->bytes + at);
@@ -115,37 +115,44 @@ static size_t announce(const struct notice_batch *b, size_t from,
 	return at;
 }
 
-static void deliver_batch(const struct notice_batch *b, const struct notice_receiver *to)
+/* Return: whether all of it was delivered. */
+static bool deliver_batch(struct notice_batch *b, const struct notice_receiver *to,
+			  uint64_t until_ns)
 {
-	size_t at = 0;
+	while (b->at < b->nr) {
+		size_t end = announce(b, to);
 
-	while (at < b->nr) {
-		size_t end = announce(b, at, to);
+		while (b->at < end) {
+			const struct notice *notice = (const void *)(b->bytes + b->at);
 
-		while (at < end) {
-			const struct notice *notice = (const void *)(b->bytes + at);
-
+			b->at += room_of(notice->size);
 			to->take(to->ctx, (enum notice_kind)notice->kind, notice + 1,
 				 notice->size);
-			at += room_of(notice->size);
 		}
 		to->announced(to->ctx, false);
+		if (b->at < b->nr && clock_now_ns() >= until_ns)
+			return false;
 	}
+	b->nr = b->at = 0;
+	return true;
 }
 
-void notices_deliver(struct notices *n, const struct notice_receiver *to)
+void notices_deliver(struct notices *n, const struct notice_receiver *to,
+		     uint64_t until_ns)
 {
 	assert(!n->is_delivering);
 	n->is_delivering = true;
 	notices_gather(n);
-	while (n->batches[n->filling].nr) {
-		struct notice_batch *b = &n->batches[n->filling];
-
+	if (deliver_batch(&n->batches[n->filling ^ 1], to, until_ns)) {
 		n->filling ^= 1;
-		deliver_batch(b, to);
-		b->nr = 0;
+		deliver_batch(&n->batches[n->filling ^ 1], to, until_ns);
 	}
 	n->is_delivering = false;
+}
+
+bool notices_are_left(const struct notices *n)
+{
+	return n->batches[0].nr || n->batches[1].nr;
 }
 
 bool notices_take_drain(struct notices *n)

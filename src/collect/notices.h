@@ -38,6 +38,7 @@ struct notices {
 	struct notice_batch {
 		uint8_t *bytes; /* of 8-aligned records; heap */
 		size_t nr, cap;
+		size_t at; /* the next one to deliver */
 	} batches[2]; /* one is filled while the other is delivered */
 	unsigned int filling;
 	bool is_delivering;
@@ -58,10 +59,16 @@ int notices_poll_fd(const struct notices *n);
 void notices_gather(struct notices *n);
 
 /**
- * Empties the rings and delivers what they had, and what is gathered meanwhile by
- * notices_gather(). Not from within a handler.
+ * Empties the rings and delivers what they had, after what was left before. The rest is left
+ * for the next call: what is gathered meanwhile, and from the first @announced on that comes
+ * at @until_ns (CLOCK_MONOTONIC) or later. So a storm of new processes, each of which is
+ * looked at, keeps the caller from nothing else. Not from within a handler.
  */
-void notices_deliver(struct notices *n, const struct notice_receiver *to);
+void notices_deliver(struct notices *n, const struct notice_receiver *to,
+		     uint64_t until_ns);
+
+/** Is any left? */
+bool notices_are_left(const struct notices *n);
 
 /** Returns whether a slot was half full, and forgets it. */
 bool notices_take_drain(struct notices *n);

@@ -514,21 +514,28 @@ static void announced(void *ctx, bool is_next)
 		h->announced(h->ctx, is_next);
 }
 
-static void deliver_notices(struct sampler *s, const struct sampler_handlers *handlers)
+static void deliver_notices(struct sampler *s, const struct sampler_handlers *handlers,
+			    uint64_t until_ns)
 {
 	const struct notice_receiver to = {.ctx = (void *)handlers,
 					   .take = deliver,
 					   .announce = announce,
 					   .announced = announced};
 
-	notices_deliver(&s->notices, &to);
+	notices_deliver(&s->notices, &to, until_ns);
 }
 
-bool sampler_notices(struct sampler *s, const struct sampler_handlers *handlers)
+bool sampler_notices(struct sampler *s, const struct sampler_handlers *handlers,
+		     uint64_t until_ns)
 {
-	deliver_notices(s, handlers);
+	deliver_notices(s, handlers, until_ns);
 	/* A request during a drain counts, too: it may be for the slot flipped to. */
 	return notices_take_drain(&s->notices);
+}
+
+bool sampler_notices_are_left(const struct sampler *s)
+{
+	return notices_are_left(&s->notices);
 }
 
 /*
@@ -669,7 +676,7 @@ int sampler_drain(struct sampler *s, const struct sampler_handlers *handlers)
 	if (handlers->grace)
 		handlers->grace(handlers->ctx);
 	/* Code objects before the samples that refer to them. */
-	deliver_notices(s, handlers);
+	deliver_notices(s, handlers, UINT64_MAX);
 	s->handlers = handlers;
 	ring_buffer__consume(s->slots[old].bodies);
 	rc = drain_counts(s, &s->slots[old]);

@@ -173,10 +173,14 @@ struct sampler_handlers {
 void sampler_gather(struct sampler *s);
 
 /**
- * Delivers first samples, requests and code objects to their handlers.
+ * Delivers first samples, requests and code objects to their handlers, until @until_ns
+ * (CLOCK_MONOTONIC); sampler_drain() delivers all.
  * Return: true when a slot is half full and should be drained now.
  */
-bool sampler_notices(struct sampler *s, const struct sampler_handlers *handlers);
+bool sampler_notices(struct sampler *s, const struct sampler_handlers *handlers,
+		     uint64_t until_ns);
+/** Has it left any for the next call? */
+bool sampler_notices_are_left(const struct sampler *s);
 
 /**
  * Flips the slots, waits until the kernel has left the old one, delivers its rows to

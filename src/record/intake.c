@@ -33,6 +33,12 @@
  */
 #define LOOK_LAUNCH_MS 2
 #define LAUNCH_S       0.3
+/*
+ * Time of a look for what the kernel side told. New processes are looked at then, and on a
+ * busy machine more may start meanwhile: those that run for long need their unwind tables,
+ * too, and windows end in time.
+ */
+#define NOTICES_NS 20000000ULL
 /* Time to build the targets' unwind tables before sampling. */
 #define PREPARE_NS 300000000ULL
 
@@ -546,7 +552,8 @@ bool intake_look(struct intake *in)
 
 	target_look(in->target);
 	read_events(in);
-	is_half_full = sampler_notices(in->sampler, handlers(in, &h));
+	is_half_full = sampler_notices(in->sampler, handlers(in, &h),
+				       clock_now_ns() + NOTICES_NS);
 	/* More task events may have arrived, of programs that notices refer to. */
 	task_ring_read(in->tasks, on_task_event, in);
 	if (process_table_open_new(in->processes, clock_now_ns())) {
@@ -655,6 +662,8 @@ uint64_t intake_look_interval_ns(const struct intake *in)
 	struct worker_wait wait;
 	uint64_t interval_ns, now_ns = clock_now_ns();
 
+	if (sampler_notices_are_left(in->sampler))
+		return 0;
 	if (in->launch)
 		ms = intake_elapsed_s(in) < LAUNCH_S ? LOOK_LAUNCH_MS : LOOK_RUN_MS;
 	interval_ns = (uint64_t)unwind_feeder_wait_ms(in->unwind, ms) * CLOCK_MS_NS;

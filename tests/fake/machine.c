@@ -396,9 +396,17 @@ void sampler_gather(struct sampler *s)
 	(void)s;
 }
 
-bool sampler_notices(struct sampler *s, const struct sampler_handlers *handlers)
+bool sampler_notices_are_left(const struct sampler *s)
 {
 	(void)s;
+	return false;
+}
+
+bool sampler_notices(struct sampler *s, const struct sampler_handlers *handlers,
+		     uint64_t until_ns)
+{
+	(void)s;
+	(void)until_ns;
 	fake.nr_looks++;
 	fake_pass(fake.look_ms * FAKE_MS);
 	return tell(handlers);

@@ -419,21 +419,71 @@ static void gather_more(void *ctx, const struct lb_first_sample *first)
 	assert_memory_equal(first, &before, sizeof(before));
 }
 
-/* As when a handler waits for a helper: what comes meanwhile is told by the same call. */
+/*
+ * As when a handler waits for a helper. What comes meanwhile is told by the next call, so
+ * that each call ends, whatever starts meanwhile.
+ */
 static void rings_are_emptied_while_a_handler_waits(void **state)
 {
+	static const size_t nr_told[] = {1, 3,
+					 5}; /* two by the first, two by the second */
 	struct fixture *f = *state;
 	struct gathering g = {.f = f};
 	struct sampler_handlers handlers = {.ctx = &g, .first_sample = gather_more};
 
 	open_for_child(f, &(struct sampler_config){0});
 	tell(f, 1, IN_CHILD);
-	sampler_notices(f->sampler, &handlers);
-	/* One, two by the first, two by the second. */
-	assert_int_equal(g.nr_tgids, 5);
+	for (size_t i = 0; i < ARRAY_SIZE(nr_told); i++) {
+		sampler_notices(f->sampler, &handlers, UINT64_MAX);
+		assert_int_equal(g.nr_tgids, nr_told[i]);
+		assert_int_equal(sampler_notices_are_left(f->sampler), i < 2);
+	}
 	f->handlers.first_sample = NULL;
 	assert_int_equal(drain(f), 5);
 	sums_close(f);
+}
+
+static bool one_at_a_time(void *ctx, const struct lb_first_sample *first)
+{
+	(void)ctx;
+	(void)first;
+	return false;
+}
+
+static void count_told(void *ctx, const struct lb_first_sample *first)
+{
+	(void)first;
+	++*(size_t *)ctx;
+}
+
+static void ignore_sample(void *ctx, const struct sample *s)
+{
+	(void)ctx;
+	(void)s;
+}
+
+/* When its time is up, a call leaves the rest, in order; a drain leaves nothing. */
+static void what_is_not_told_in_time_is_told_later(void **state)
+{
+	struct fixture *f = *state;
+	size_t nr_told = 0;
+	struct sampler_handlers handlers = {.ctx = &nr_told,
+					    .announce = one_at_a_time,
+					    .first_sample = count_told,
+					    .sample = ignore_sample};
+
+	open_for_child(f, &(struct sampler_config){0});
+	for (int i = 0; i < 4; i++)
+		tell(f, 1, IN_CHILD);
+	sampler_notices(f->sampler, &handlers, 0);
+	assert_int_equal(nr_told, 1);
+	assert_true(sampler_notices_are_left(f->sampler));
+	sampler_notices(f->sampler, &handlers, 0);
+	assert_int_equal(nr_told, 2);
+	tell(f, 1, IN_CHILD);
+	assert_int_equal(sampler_drain(f->sampler, &handlers), 0);
+	assert_int_equal(nr_told, 6); /* five, and the process that forks them */
+	assert_false(sampler_notices_are_left(f->sampler));
 }
 
 static void each_fault_is_a_sample(void **state)
@@ -844,6 +894,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		EXACT(each_fault_is_a_sample),
 		EXACT(rings_are_emptied_while_a_handler_waits),
+		EXACT(what_is_not_told_in_time_is_told_later),
 		EXACT(each_sample_stands_for_its_period),
 		EXACT(each_slot_has_its_own),
 		EXACT(nothing_is_lost_between_slots),
