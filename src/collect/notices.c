@@ -27,10 +27,17 @@ static size_t room_of(uint32_t size)
 	return sizeof(struct notice) + (size + (size_t)7) / 8 * 8;
 }
 
+/* The batch that is filled now. */
+static struct notice_batch *filled(struct notice_list *list)
+{
+	return &list->batches[list->filling];
+}
+
 /* Out of memory: the record is lost, and the process or code is met again later. */
 static int keep(struct notices *n, enum notice_kind kind, const void *data, size_t size)
 {
-	struct notice_batch *b = &n->batches[n->filling];
+	struct notice_list *list = kind == NOTICE_FIRST_SAMPLE ? &n->firsts : &n->others;
+	struct notice_batch *b = filled(list);
 	struct notice notice = {.kind = kind, .size = (uint32_t)size};
 	size_t room = room_of(notice.size);
 
@@ -82,8 +89,10 @@ int notices_open(struct notices *n, int first_samples_fd, int requests_fd, int c
 void notices_close(struct notices *n)
 {
 	ring_buffer__free(n->rings);
-	for (size_t i = 0; i < ARRAY_SIZE(n->batches); i++)
-		free(n->batches[i].bytes);
+	for (size_t i = 0; i < ARRAY_SIZE(n->firsts.batches); i++) {
+		free(n->firsts.batches[i].bytes);
+		free(n->others.batches[i].bytes);
+	}
 	*n = (struct notices){0};
 }
 
@@ -94,47 +103,65 @@ int notices_poll_fd(const struct notices *n)
 
 void notices_gather(struct notices *n)
 {
-	if (n->batches[n->filling].nr < MAX_BATCH_BYTES)
+	if (filled(&n->firsts)->nr + filled(&n->others)->nr < MAX_BATCH_BYTES)
 		ring_buffer__consume(n->rings);
 }
 
-/* Return: the offset behind the last one. */
-static size_t announce(const struct notice_batch *b, const struct notice_receiver *to)
+static const struct notice *notice_at(const struct notice_batch *b, size_t at)
 {
-	bool has_room = true;
-	size_t at = b->at;
-
-	while (at < b->nr && has_room) {
-		const struct notice *notice = (const void *)(b->bytes + at);
-
-		has_room =
-			to->announce(to->ctx, (enum notice_kind)notice->kind, notice + 1);
-		at += room_of(notice->size);
-	}
-	to->announced(to->ctx, true);
-	return at;
+	return (const void *)(b->bytes + at);
 }
 
-/* Return: whether all of it was delivered. */
-static bool deliver_batch(struct notice_batch *b, const struct notice_receiver *to,
-			  uint64_t until_ns)
+static void announce(struct notice_batch *b, const struct notice_receiver *to)
+{
+	bool has_room = true;
+
+	while (b->announced < b->nr && has_room) {
+		const struct notice *notice = notice_at(b, b->announced);
+
+		has_room = to->announce(to->ctx, (const void *)(notice + 1));
+		b->announced += room_of(notice->size);
+	}
+	to->announced(to->ctx, true);
+}
+
+static void take_next(struct notice_batch *b, const struct notice_receiver *to)
+{
+	const struct notice *notice = notice_at(b, b->at);
+
+	b->at += room_of(notice->size);
+	to->take(to->ctx, (enum notice_kind)notice->kind, notice + 1, notice->size);
+}
+
+/* Of first samples. Return: whether all were delivered. */
+static bool deliver_firsts(struct notice_batch *b, const struct notice_receiver *to,
+			   uint64_t until_ns)
 {
 	while (b->at < b->nr) {
-		size_t end = announce(b, to);
-
-		while (b->at < end) {
-			const struct notice *notice = (const void *)(b->bytes + b->at);
-
-			b->at += room_of(notice->size);
-			to->take(to->ctx, (enum notice_kind)notice->kind, notice + 1,
-				 notice->size);
-		}
-		to->announced(to->ctx, false);
+		if (b->at == b->announced)
+			announce(b, to);
+		take_next(b, to);
+		if (b->at == b->announced)
+			to->announced(to->ctx, false);
 		if (b->at < b->nr && clock_now_ns() >= until_ns)
 			return false;
 	}
-	b->nr = b->at = 0;
+	b->nr = b->at = b->announced = 0;
 	return true;
+}
+
+static void deliver_others(struct notice_batch *b, const struct notice_receiver *to)
+{
+	while (b->at < b->nr)
+		take_next(b, to);
+	b->nr = b->at = 0;
+}
+
+/* From now on another batch is filled. Return: the one that was. */
+static struct notice_batch *turn(struct notice_list *list)
+{
+	list->filling ^= 1;
+	return &list->batches[list->filling ^ 1];
 }
 
 void notices_deliver(struct notices *n, const struct notice_receiver *to,
@@ -143,16 +170,16 @@ void notices_deliver(struct notices *n, const struct notice_receiver *to,
 	assert(!n->is_delivering);
 	n->is_delivering = true;
 	notices_gather(n);
-	if (deliver_batch(&n->batches[n->filling ^ 1], to, until_ns)) {
-		n->filling ^= 1;
-		deliver_batch(&n->batches[n->filling ^ 1], to, until_ns);
-	}
+	if (deliver_firsts(&n->firsts.batches[n->firsts.filling ^ 1], to, until_ns))
+		deliver_firsts(turn(&n->firsts), to, until_ns);
+	deliver_others(turn(&n->others), to);
 	n->is_delivering = false;
 }
 
 bool notices_are_left(const struct notices *n)
 {
-	return n->batches[0].nr || n->batches[1].nr;
+	return n->firsts.batches[0].nr || n->firsts.batches[1].nr ||
+	       n->others.batches[0].nr || n->others.batches[1].nr;
 }
 
 bool notices_take_drain(struct notices *n)

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct lb_first_sample;
 struct ring_buffer;
 
 enum notice_kind {
@@ -25,22 +26,25 @@ struct notice_receiver {
 	/** @data  valid until return */
 	void (*take)(void *ctx, enum notice_kind kind, const void *data, size_t size);
 	/**
-	 * Announces a record that is delivered soon. Return: false: deliver those that
-	 * were announced before more are.
+	 * Announces a first sample that is delivered soon. Return: false: deliver those
+	 * that were announced before more are.
 	 */
-	bool (*announce)(void *ctx, enum notice_kind kind, const void *data);
+	bool (*announce)(void *ctx, const struct lb_first_sample *first);
 	/** The announced ones are delivered next (@is_next), or have been delivered. */
 	void (*announced)(void *ctx, bool is_next);
 };
 
 struct notices {
 	struct ring_buffer *rings;
-	struct notice_batch {
-		uint8_t *bytes; /* of 8-aligned records; heap */
-		size_t nr, cap;
-		size_t at; /* the next one to deliver */
-	} batches[2]; /* one is filled while the other is delivered */
-	unsigned int filling;
+	struct notice_list {
+		struct notice_batch {
+			uint8_t *bytes; /* of 8-aligned records; heap */
+			size_t nr, cap;
+			size_t at; /* the next one to deliver */
+			size_t announced; /* up to here */
+		} batches[2]; /* one is filled while the other is delivered */
+		unsigned int filling;
+	} firsts, others; /* first samples, and all others */
 	bool is_delivering;
 	bool wants_drain; /* a slot is half full */
 };
@@ -59,10 +63,10 @@ int notices_poll_fd(const struct notices *n);
 void notices_gather(struct notices *n);
 
 /**
- * Empties the rings and delivers what they had, after what was left before. The rest is left
- * for the next call: what is gathered meanwhile, and from the first @announced on that comes
- * at @until_ns (CLOCK_MONOTONIC) or later. So a storm of new processes, each of which is
- * looked at, keeps the caller from nothing else. Not from within a handler.
+ * Empties the rings and delivers what they had, after what was left before: first samples
+ * until @until_ns (CLOCK_MONOTONIC), at least one, and then all others. What is gathered
+ * meanwhile is left for the next call. So a storm of new processes, each of which is looked
+ * at, keeps the caller from nothing else. Not from within a handler.
  */
 void notices_deliver(struct notices *n, const struct notice_receiver *to,
 		     uint64_t until_ns);

@@ -13,6 +13,7 @@
 
 #include "base/as_root.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/hashmap.h"
 #include "base/io.h"
 #include "base/log.h"
@@ -499,11 +500,11 @@ static void deliver(void *ctx, enum notice_kind kind, const void *data, size_t s
 	}
 }
 
-static bool announce(void *ctx, enum notice_kind kind, const void *data)
+static bool announce(void *ctx, const struct lb_first_sample *first)
 {
 	const struct sampler_handlers *h = ctx;
 
-	return kind != NOTICE_FIRST_SAMPLE || !h->announce || h->announce(h->ctx, data);
+	return !h->announce || h->announce(h->ctx, first);
 }
 
 static void announced(void *ctx, bool is_next)
@@ -514,9 +515,11 @@ static void announced(void *ctx, bool is_next)
 		h->announced(h->ctx, is_next);
 }
 
-static void deliver_notices(struct sampler *s, const struct sampler_handlers *handlers,
-			    uint64_t until_ns)
+static void deliver_notices(struct sampler *s, const struct sampler_handlers *handlers)
 {
+	uint64_t until_ns = handlers->first_samples_ns
+				    ? clock_now_ns() + handlers->first_samples_ns
+				    : UINT64_MAX;
 	const struct notice_receiver to = {.ctx = (void *)handlers,
 					   .take = deliver,
 					   .announce = announce,
@@ -525,10 +528,9 @@ static void deliver_notices(struct sampler *s, const struct sampler_handlers *ha
 	notices_deliver(&s->notices, &to, until_ns);
 }
 
-bool sampler_notices(struct sampler *s, const struct sampler_handlers *handlers,
-		     uint64_t until_ns)
+bool sampler_notices(struct sampler *s, const struct sampler_handlers *handlers)
 {
-	deliver_notices(s, handlers, until_ns);
+	deliver_notices(s, handlers);
 	/* A request during a drain counts, too: it may be for the slot flipped to. */
 	return notices_take_drain(&s->notices);
 }
@@ -676,7 +678,7 @@ int sampler_drain(struct sampler *s, const struct sampler_handlers *handlers)
 	if (handlers->grace)
 		handlers->grace(handlers->ctx);
 	/* Code objects before the samples that refer to them. */
-	deliver_notices(s, handlers, UINT64_MAX);
+	deliver_notices(s, handlers);
 	s->handlers = handlers;
 	ring_buffer__consume(s->slots[old].bodies);
 	rc = drain_counts(s, &s->slots[old]);

@@ -151,6 +151,11 @@ struct sampler_handlers {
 	 */
 	void (*grace)(void *ctx);
 	/*
+	 * After this time, ns, a call leaves first samples to the next one. 0: it tells
+	 * all that came before it.
+	 */
+	uint64_t first_samples_ns;
+	/*
 	 * Announces a first sample that is told soon; NULL: that is not wanted. Return:
 	 * false: those announced are to be told before more are announced.
 	 */
@@ -173,13 +178,11 @@ struct sampler_handlers {
 void sampler_gather(struct sampler *s);
 
 /**
- * Delivers first samples, requests and code objects to their handlers, until @until_ns
- * (CLOCK_MONOTONIC); sampler_drain() delivers all.
+ * Delivers first samples, requests and code objects to their handlers.
  * Return: true when a slot is half full and should be drained now.
  */
-bool sampler_notices(struct sampler *s, const struct sampler_handlers *handlers,
-		     uint64_t until_ns);
-/** Has it left any for the next call? */
+bool sampler_notices(struct sampler *s, const struct sampler_handlers *handlers);
+/** Are any left for the next call, or the next drain? */
 bool sampler_notices_are_left(const struct sampler *s);
 
 /**

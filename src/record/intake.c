@@ -34,11 +34,11 @@
 #define LOOK_LAUNCH_MS 2
 #define LAUNCH_S       0.3
 /*
- * Time of a look for what the kernel side told. New processes are looked at then, and on a
- * busy machine more may start meanwhile: those that run for long need their unwind tables,
- * too, and windows end in time.
+ * Time for new processes in each look and drain. On a busy machine more may start while
+ * they are looked at: those that run for long need their unwind tables, too, and windows
+ * end in time.
  */
-#define NOTICES_NS 20000000ULL
+#define FIRST_SAMPLES_NS 20000000ULL
 /* Time to build the targets' unwind tables before sampling. */
 #define PREPARE_NS 300000000ULL
 
@@ -526,6 +526,8 @@ static const struct sampler_handlers *handlers(struct intake *in,
 					       struct sampler_handlers *h)
 {
 	*h = (struct sampler_handlers){.ctx = in,
+				       .first_samples_ns = in->sampling ? FIRST_SAMPLES_NS
+									: 0,
 				       .flipped = on_flip,
 				       .grace = on_grace,
 				       .announce = on_announce,
@@ -552,8 +554,7 @@ bool intake_look(struct intake *in)
 
 	target_look(in->target);
 	read_events(in);
-	is_half_full = sampler_notices(in->sampler, handlers(in, &h),
-				       clock_now_ns() + NOTICES_NS);
+	is_half_full = sampler_notices(in->sampler, handlers(in, &h));
 	/* More task events may have arrived, of programs that notices refer to. */
 	task_ring_read(in->tasks, on_task_event, in);
 	if (process_table_open_new(in->processes, clock_now_ns())) {

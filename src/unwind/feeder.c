@@ -542,9 +542,10 @@ static void update(struct unwind_feeder *w, uint32_t id, uint64_t deadline_ns)
 	w->has_new_mappings |= img->interp.state == IMAGE_INTERP_NONE;
 }
 
+/* At least one: on a busy machine the time may be up before its first turn. */
 static void update_dirty(struct unwind_feeder *w, uint64_t deadline_ns)
 {
-	size_t nr = w->nr_used;
+	size_t nr = w->nr_used, nr_updated = 0;
 
 	if (!w->nr_dirty)
 		return;
@@ -555,7 +556,7 @@ static void update_dirty(struct unwind_feeder *w, uint64_t deadline_ns)
 
 		if (!w->images[id].is_dirty)
 			continue;
-		if (clock_now_ns() >= deadline_ns) {
+		if (nr_updated++ && clock_now_ns() >= deadline_ns) {
 			w->next_from = at;
 			w->nr_dirty++;
 			w->is_behind = true;

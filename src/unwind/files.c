@@ -104,6 +104,7 @@ struct unwind_files {
 	size_t nr_files, cap_files;
 	struct page_want *wants; /* heap */
 	size_t nr_wants, cap_wants;
+	uint32_t first; /* files take turns: this id, or the next one, is first now */
 	uint32_t *early; /* files to read in idle time; heap */
 	size_t nr_early, cap_early;
 	uint32_t *
@@ -388,12 +389,15 @@ void unwind_files_want(struct unwind_files *f, const struct mapping *m, uint64_t
 		(struct page_want){id, who, offset_of(m, ip) >> PAGE_SHIFT};
 }
 
-static int compare_wants(const void *a, const void *b)
+/* @first  id of the file that comes first */
+static int compare_wants(const void *a, const void *b, void *first)
 {
 	const struct page_want *x = a, *y = b;
+	/* Those of smaller ids come last. */
+	uint32_t x_at = x->file - *(uint32_t *)first, y_at = y->file - *(uint32_t *)first;
 
-	if (x->file != y->file)
-		return x->file < y->file ? -1 : 1;
+	if (x_at != y_at)
+		return x_at < y_at ? -1 : 1;
 	if (x->tenant.container != y->tenant.container)
 		return x->tenant.container < y->tenant.container ? -1 : 1;
 	if (x->tenant.uid != y->tenant.uid)
@@ -670,7 +674,8 @@ static size_t end_of_group(const struct unwind_files *f, size_t first)
 static size_t keep(struct unwind_files *f, size_t first, size_t end, size_t nr_kept)
 {
 	for (size_t i = first; i < end; i++) {
-		if (nr_kept && !compare_wants(&f->wants[nr_kept - 1], &f->wants[i]))
+		if (nr_kept &&
+		    !compare_wants(&f->wants[nr_kept - 1], &f->wants[i], &f->first))
 			continue;
 		if (nr_kept == MAX_WANTS / 2)
 			f->totals->nr_requests_dropped++;
@@ -690,7 +695,8 @@ static void sort_wants(struct unwind_files *f)
 	size_t nr = 0;
 
 	if (f->nr_wants)
-		qsort(f->wants, f->nr_wants, sizeof(*f->wants), compare_wants);
+		qsort_r(f->wants, f->nr_wants, sizeof(*f->wants), compare_wants,
+			&f->first);
 	for (size_t i = 0; i < f->nr_wants; i++) {
 		const struct page_want *w = &f->wants[i];
 
@@ -706,21 +712,24 @@ static void sort_wants(struct unwind_files *f)
 bool unwind_files_serve(struct unwind_files *f, uint64_t deadline_ns)
 {
 	size_t next = 0, nr_kept = 0, end;
+	uint32_t asked = f->first;
 	bool is_late = false;
 
 	sort_wants(f);
 	for (; next < f->nr_wants; next = end) {
 		end = end_of_group(f, next);
-		if (clock_now_ns() >= deadline_ns) {
+		if (next && clock_now_ns() >= deadline_ns) {
 			is_late = true;
 			nr_kept = keep(f, next, end, nr_kept);
 		} else if (shared_worker_may_send(f->decoder, f->wants[next].tenant)) {
+			asked = f->wants[next].file + 1;
 			end = serve_group(f, next, end);
 		} else {
 			nr_kept = keep(f, next, end, nr_kept);
 		}
 	}
 	f->nr_wants = nr_kept;
+	f->first = asked;
 	return is_late;
 }
 

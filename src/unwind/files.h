@@ -58,7 +58,7 @@ enum unwind_files_work unwind_files_work(const struct unwind_files *f);
  * It waits for the answers as worker/shared.h says; those that come later are written when
  * they come.
  *
- * @deadline_ns  CLOCK_MONOTONIC: starts no file after it
+ * @deadline_ns  CLOCK_MONOTONIC: starts no further file after it
  * Return: whether the time was too short.
  */
 bool unwind_files_serve(struct unwind_files *f, uint64_t deadline_ns);

@@ -402,11 +402,9 @@ bool sampler_notices_are_left(const struct sampler *s)
 	return false;
 }
 
-bool sampler_notices(struct sampler *s, const struct sampler_handlers *handlers,
-		     uint64_t until_ns)
+bool sampler_notices(struct sampler *s, const struct sampler_handlers *handlers)
 {
 	(void)s;
-	(void)until_ns;
 	fake.nr_looks++;
 	fake_pass(fake.look_ms * FAKE_MS);
 	return tell(handlers);

@@ -434,7 +434,7 @@ static void rings_are_emptied_while_a_handler_waits(void **state)
 	open_for_child(f, &(struct sampler_config){0});
 	tell(f, 1, IN_CHILD);
 	for (size_t i = 0; i < ARRAY_SIZE(nr_told); i++) {
-		sampler_notices(f->sampler, &handlers, UINT64_MAX);
+		sampler_notices(f->sampler, &handlers);
 		assert_int_equal(g.nr_tgids, nr_told[i]);
 		assert_int_equal(sampler_notices_are_left(f->sampler), i < 2);
 	}
@@ -443,17 +443,33 @@ static void rings_are_emptied_while_a_handler_waits(void **state)
 	sums_close(f);
 }
 
-static bool one_at_a_time(void *ctx, const struct lb_first_sample *first)
+struct telling {
+	size_t nr_told, nr_announced, nr_groups, nr_groups_ended;
+};
+
+static bool count_announced(void *ctx, const struct lb_first_sample *first)
 {
-	(void)ctx;
+	struct telling *t = ctx;
+
 	(void)first;
-	return false;
+	t->nr_announced++;
+	return true;
+}
+
+static void count_groups(void *ctx, bool is_next)
+{
+	struct telling *t = ctx;
+
+	t->nr_groups += is_next;
+	t->nr_groups_ended += !is_next;
 }
 
 static void count_told(void *ctx, const struct lb_first_sample *first)
 {
+	struct telling *t = ctx;
+
 	(void)first;
-	++*(size_t *)ctx;
+	t->nr_told++;
 }
 
 static void ignore_sample(void *ctx, const struct sample *s)
@@ -462,27 +478,34 @@ static void ignore_sample(void *ctx, const struct sample *s)
 	(void)s;
 }
 
-/* When its time is up, a call leaves the rest, in order; a drain leaves nothing. */
+/* When its time is up, a call leaves the rest, also of those that were announced together. */
 static void what_is_not_told_in_time_is_told_later(void **state)
 {
 	struct fixture *f = *state;
-	size_t nr_told = 0;
-	struct sampler_handlers handlers = {.ctx = &nr_told,
-					    .announce = one_at_a_time,
+	struct telling t = {0};
+	struct sampler_handlers handlers = {.ctx = &t,
+					    .first_samples_ns = 1,
+					    .announce = count_announced,
+					    .announced = count_groups,
 					    .first_sample = count_told,
 					    .sample = ignore_sample};
 
 	open_for_child(f, &(struct sampler_config){0});
 	for (int i = 0; i < 4; i++)
 		tell(f, 1, IN_CHILD);
-	sampler_notices(f->sampler, &handlers, 0);
-	assert_int_equal(nr_told, 1);
+	sampler_notices(f->sampler, &handlers);
+	assert_int_equal(t.nr_told, 1);
 	assert_true(sampler_notices_are_left(f->sampler));
-	sampler_notices(f->sampler, &handlers, 0);
-	assert_int_equal(nr_told, 2);
-	tell(f, 1, IN_CHILD);
 	assert_int_equal(sampler_drain(f->sampler, &handlers), 0);
-	assert_int_equal(nr_told, 6); /* five, and the process that forks them */
+	assert_int_equal(t.nr_told, 2);
+	/* Four, and the process that forks them. */
+	assert_int_equal(t.nr_announced, 5);
+	assert_true(t.nr_groups == 1 && !t.nr_groups_ended);
+	tell(f, 1, IN_CHILD);
+	handlers.first_samples_ns = 0;
+	assert_int_equal(sampler_drain(f->sampler, &handlers), 0);
+	assert_true(t.nr_told == 6 && t.nr_announced == 6);
+	assert_true(t.nr_groups == 2 && t.nr_groups_ended == 2);
 	assert_false(sampler_notices_are_left(f->sampler));
 }
 

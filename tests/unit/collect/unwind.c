@@ -257,7 +257,7 @@ static void note_sample(void *ctx, const struct sample *s)
 
 static bool notices(struct fixture *f)
 {
-	return sampler_notices(f->sampler, &f->handlers, UINT64_MAX);
+	return sampler_notices(f->sampler, &f->handlers);
 }
 
 static void wait_ms(long ms)
