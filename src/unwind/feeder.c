@@ -105,7 +105,8 @@ struct unwind_feeder {
 	bool has_new_mappings; /* not yet searched for an interpreter */
 	size_t nr_waiting; /* images whose interpreter must be queried; upper limit */
 	bool has_cut_codes; /* some image may have code objects to read again */
-	size_t next_from; /* index in used where the next look begins, round robin */
+	/* Indices in used where the next look begins, round robin. */
+	size_t next_from, interps_from;
 
 	struct lb_unwind_request *requests; /* heap */
 	size_t nr_requests, cap_requests;
@@ -678,15 +679,19 @@ void unwind_feeder_prepare(struct unwind_feeder *w, const struct process *p,
 
 /*
  * Call it after the segments are written: the kernel finds an interpreter through them.
+ * At least one, as above.
  */
 static void find_interps(struct unwind_feeder *w, uint64_t deadline_ns)
 {
+	size_t nr = w->nr_used, nr_asked = 0;
+
 	if (!w->nr_waiting && !w->has_new_mappings)
 		return;
 	w->nr_waiting = 0;
 	w->has_new_mappings = false;
-	for (size_t i = 0; i < w->nr_used; i++) {
-		uint32_t id = w->used[i];
+	for (size_t i = 0, from = w->interps_from; i < nr; i++) {
+		size_t at = (from + i) % nr;
+		uint32_t id = w->used[at];
 		struct watched_image *img = &w->images[id];
 		const struct process *p;
 
@@ -696,7 +701,8 @@ static void find_interps(struct unwind_feeder *w, uint64_t deadline_ns)
 		p = process_of(w, id);
 		if (!p || p->until_ns != UINT64_MAX)
 			continue;
-		if (clock_now_ns() >= deadline_ns) {
+		if (nr_asked++ && clock_now_ns() >= deadline_ns) {
+			w->interps_from = at;
 			w->has_new_mappings = w->is_behind = true;
 			return;
 		}
@@ -712,6 +718,8 @@ static void find_interps(struct unwind_feeder *w, uint64_t deadline_ns)
 /* Call it soon: the rest of long line tables is lost when the process exits. */
 static void read_cut_codes(struct unwind_feeder *w, uint64_t deadline_ns)
 {
+	size_t nr_read = 0;
+
 	if (!w->has_cut_codes)
 		return;
 	w->has_cut_codes = false;
@@ -720,7 +728,8 @@ static void read_cut_codes(struct unwind_feeder *w, uint64_t deadline_ns)
 		struct watched_image *img = &w->images[id];
 		struct process *p = process_of(w, id);
 
-		if (p && clock_now_ns() < deadline_ns)
+		if (p && p->interp_codes.nr_cut &&
+		    (!nr_read++ || clock_now_ns() < deadline_ns))
 			read_codes(w, p, &img->interp);
 		w->has_cut_codes |= p && img->interp.number && !img->interp.is_banned &&
 				    p->interp_codes.nr_cut;

@@ -171,8 +171,8 @@ clock() {
 	recording clock --window 2s
 	uptime_to clock
 	sleep 9
-	date -s "@$(($(date +%s) - 4))" >>clock.txt
-	sleep 5
+	date -s "@$(($(date +%s) - 60))" >>clock.txt
+	sleep 15
 	date -s "@$(($(date +%s) + 3600))" >>clock.txt
 	sleep 5
 	uptime_to clock

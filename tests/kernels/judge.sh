@@ -146,8 +146,9 @@ found = windows("clock")
 lengths = [d["duration_ns"] / 1e9 for d in found]
 starts = sorted(d["time_ns"] / 1e9 for d in found)
 print(f"{len(found)} windows of {min(lengths):.1f} to {max(lengths):.1f} s in {end - begin:.1f} s")
-# By the clock, which is set back by 4 s, one would have 6 s. A slow guest ends some late.
-if not end - begin < sum(lengths) + 0.1 or sum(lengths) > after - before or max(lengths) > 5:
+# By the clock, which is set back by a minute for 15 s, one would have 15 s. In a slow guest the loop may wait
+# some seconds for a helper's start.
+if not end - begin < sum(lengths) + 0.1 or sum(lengths) > after - before or max(lengths) > 10:
     sys.exit(f"{lengths} s in {end - begin} s, {after - before} s with begin and end")
 if starts[-1] - starts[0] < 3500:
     sys.exit("the clock was not set")
