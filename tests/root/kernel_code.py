@@ -19,7 +19,8 @@ for stack, count, status in pprof_file.stacks(sys.argv[1]):
     phase = next((function for function in functions if function in NAMES), None)
     if phase and functions[0] != phase:
         for function in functions[:functions.index(phase)]:
-            if re.match(r"\[|bpf_prog_[0-9a-f]{16}_", function):
+            # Programs of other recordings, such as those of other tests, run below any function.
+            if re.match(r"\[|bpf_prog_[0-9a-f]{16}_(?!lb_)", function):
                 found[phase]["" if function.startswith("[") else function] += count
 print({phase: dict(counts) for phase, counts in found.items()})
 # A program may have no name in a sample from about the time when it came or went.
