@@ -106,7 +106,7 @@ struct unwind_feeder {
 	size_t nr_waiting; /* images whose interpreter must be queried; upper limit */
 	bool has_cut_codes; /* some image may have code objects to read again */
 	/* Indices in used where the next look begins, round robin. */
-	size_t next_from, interps_from;
+	size_t next_from, interps_from, codes_from;
 
 	struct lb_unwind_request *requests; /* heap */
 	size_t nr_requests, cap_requests;
@@ -641,8 +641,6 @@ static void read_codes(struct unwind_feeder *w, struct process *p,
 {
 	const struct runtime *runtime = runtimes[interp->runtime];
 
-	if (!p->interp_codes.nr_cut || !interp->number || interp->is_banned)
-		return;
 	if (!runtime->read_cut)
 		interp_codes_give_up_all(&p->interp_codes);
 	else
@@ -715,24 +713,31 @@ static void find_interps(struct unwind_feeder *w, uint64_t deadline_ns)
 	}
 }
 
-/* Call it soon: the rest of long line tables is lost when the process exits. */
+/*
+ * Call it soon: the rest of long line tables is lost when the process exits. At least
+ * one, as above.
+ */
 static void read_cut_codes(struct unwind_feeder *w, uint64_t deadline_ns)
 {
-	size_t nr_read = 0;
+	size_t nr = w->nr_used, nr_read = 0;
 
 	if (!w->has_cut_codes)
 		return;
 	w->has_cut_codes = false;
-	for (size_t i = 0; i < w->nr_used; i++) {
-		uint32_t id = w->used[i];
-		struct watched_image *img = &w->images[id];
-		struct process *p = process_of(w, id);
+	for (size_t i = 0, from = w->codes_from; i < nr; i++) {
+		size_t at = (from + i) % nr;
+		struct image_interp *interp = &w->images[w->used[at]].interp;
+		struct process *p = process_of(w, w->used[at]);
 
-		if (p && p->interp_codes.nr_cut &&
-		    (!nr_read++ || clock_now_ns() < deadline_ns))
-			read_codes(w, p, &img->interp);
-		w->has_cut_codes |= p && img->interp.number && !img->interp.is_banned &&
-				    p->interp_codes.nr_cut;
+		if (!p || !p->interp_codes.nr_cut || !interp->number || interp->is_banned)
+			continue;
+		if (nr_read++ && clock_now_ns() >= deadline_ns) {
+			w->codes_from = at;
+			w->has_cut_codes = w->is_behind = true;
+			return;
+		}
+		read_codes(w, p, interp);
+		w->has_cut_codes |= p->interp_codes.nr_cut && !interp->is_banned;
 	}
 }
 

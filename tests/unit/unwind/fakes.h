@@ -12,11 +12,20 @@
 #include "unwind/tables.h"
 #include "worker/worker.h"
 
+struct target_file;
+
 /* ---- collect/kmap.h (tables.c) ---- */
 
-/** Makes a kernel with empty maps. @max_row_bytes as in unwind_tables_new(). */
+/** Makes a kernel with empty maps; returns them. */
+const struct unwind_kmaps *fake_kernel_boot(void);
+/** Same, with tables. @max_row_bytes as in unwind_tables_new(). */
 struct unwind_tables *fake_kernel_begin(uint64_t max_row_bytes);
+/** @t  freed; NULL: they were freed */
 void fake_kernel_end(struct unwind_tables *t);
+
+/** Returns the segments that the kernel knows of an image; NULL: it does not know it. */
+const struct lb_unwind_segment *fake_kernel_segments(const struct lb_image *image,
+						     struct lb_unwind_process *ret);
 
 /**
  * Returns what the kernel's walk finds at an address of an object. @ret_state is the state
@@ -26,6 +35,14 @@ struct lb_unwind_rule fake_kernel_rule(uint32_t object, uint64_t addr, int *ret_
 
 /** Returns what the kernel knows of a file before its segments; NULL: nothing. */
 const struct lb_unwind_file *fake_kernel_file(const struct lb_unwind_file_key *key);
+
+/* ---- base/clock.h, runtime/runtime.h (files.c) ---- */
+
+extern uint64_t fake_now_ns;
+extern uint64_t fake_call_ns; /* what each look at the clock takes */
+
+/* A file with facts of the first runtime; NULL: none has. */
+extern const struct target_file *fake_interpreter;
 
 /* ---- worker/worker.h (ask.c) ---- */
 

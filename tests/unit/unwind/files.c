@@ -36,21 +36,22 @@
 
 /* ---- base/clock.h ---- */
 
-static uint64_t now_ns;
+uint64_t fake_now_ns, fake_call_ns;
 
 uint64_t clock_now_ns(void)
 {
-	return now_ns;
+	fake_now_ns += fake_call_ns;
+	return fake_now_ns;
 }
 
 uint64_t clock_boot_ns(void)
 {
-	return now_ns;
+	return fake_now_ns;
 }
 
 int64_t clock_wall_ns(void)
 {
-	return (int64_t)now_ns;
+	return (int64_t)fake_now_ns;
 }
 
 /* ---- process/table.h, process/file.h, runtime/runtime.h ---- */
@@ -61,7 +62,7 @@ int64_t clock_wall_ns(void)
 #define OTHER     3 /* 5 pages, too */
 
 static struct target_file files[MAX_FILES];
-static const struct target_file *interpreter;
+const struct target_file *fake_interpreter;
 
 struct target_file *process_table_file(struct process_table *t, uint32_t id)
 {
@@ -78,7 +79,7 @@ const void *runtime_facts_of(enum runtime_number number, struct target_file *fil
 	(void)decoder;
 	(void)who;
 	*ret_later |= interpreter_is_unknown;
-	return number == 0 && file == interpreter ? file : NULL;
+	return number == 0 && file == fake_interpreter ? file : NULL;
 }
 
 static uint64_t vdso_bytes; /* 0: there is none */
@@ -184,7 +185,7 @@ static enum worker_answer decode(struct wire_reader *request, int fd,
 		a->is_needed = wire_get_u8(request);
 	}
 	assert_true(!request->failed && request->pos == request->len);
-	now_ns += decoder.took_ns;
+	fake_now_ns += decoder.took_ns;
 	if (decoder.how != WORKER_OK)
 		return decoder.how;
 	answer(c);
@@ -246,8 +247,8 @@ static void begin(uint64_t max_row_bytes)
 	memset(files, 0, sizeof(files));
 	memset(&totals, 0, sizeof(totals));
 	files[0].id = UINT32_MAX;
-	interpreter = NULL;
-	now_ns = 1000 * SECOND_NS;
+	fake_interpreter = NULL;
+	fake_now_ns = 1000 * SECOND_NS;
 	decoder.nr_rows = 1;
 	add_file(SMALL, 5);
 	add_file(LARGE, 2000);
@@ -333,12 +334,12 @@ static void want(const struct mapping *m, uint64_t page)
 
 static bool serve(void)
 {
-	return unwind_files_serve(f, now_ns + SECOND_NS);
+	return unwind_files_serve(f, fake_now_ns + SECOND_NS);
 }
 
 static bool serve_early(void)
 {
-	return unwind_files_serve_early(f, now_ns + SECOND_NS);
+	return unwind_files_serve_early(f, fake_now_ns + SECOND_NS);
 }
 
 /* Pages [first, last] of the object are in @state, the first being page @page of the file. */
@@ -392,7 +393,7 @@ static void early_files_wait_for_time(void **state)
 	decoder.took_ns = SECOND_NS;
 	segment(&m);
 	segment(&other);
-	assert_true(unwind_files_serve_early(f, now_ns));
+	assert_true(unwind_files_serve_early(f, fake_now_ns));
 	assert_int_equal(decoder.nr_calls, 0);
 	assert_true(serve_early());
 	assert_int_equal(decoder.nr_calls, 1);
@@ -456,7 +457,7 @@ static void files_are_shared(void **state)
 	uint32_t object = segment(&m);
 
 	(void)state;
-	interpreter = &files[OTHER];
+	fake_interpreter = &files[OTHER];
 	segment(&python);
 	assert_null(fake_kernel_file(&other));
 	file = fake_kernel_file(&small);
@@ -528,7 +529,7 @@ static void requests_wait_for_time(void **state)
 	want(&m, 500);
 	want(&m, 3);
 	/* Each call serves something, also on a machine where it begins too late. */
-	assert_true(unwind_files_serve(f, now_ns));
+	assert_true(unwind_files_serve(f, fake_now_ns));
 	assert_int_equal(decoder.nr_calls, 1);
 	assert_call(0, LARGE, 0, 15, (uint64_t[]){3}, 1);
 	assert_false(serve());
@@ -614,7 +615,7 @@ static void a_command_is_read_in_advance(void **state)
 	decoder.nr_pages = 2000;
 	decoder.took_ns = SECOND_NS;
 	segment(&m);
-	unwind_files_read(f, &m, now_ns + SECOND_NS + 1);
+	unwind_files_read(f, &m, fake_now_ns + SECOND_NS + 1);
 	assert_int_equal(decoder.nr_calls, 2); /* the time is over then */
 	for (size_t i = 0; i < decoder.nr_asked; i++) {
 		assert_int_equal(decoder.asked[i].page, 100 + i);
@@ -724,7 +725,7 @@ static void who_had_less_is_first(void **state)
 static void a_user_with_slow_files_gets_a_quarter(void **state)
 {
 	struct mapping large = map(LARGE, 0, 1999), small = map(SMALL, 0, 4);
-	uint64_t begin_ns = now_ns;
+	uint64_t begin_ns = fake_now_ns;
 
 	(void)state;
 	decoder.nr_pages = 5;
@@ -738,7 +739,7 @@ static void a_user_with_slow_files_gets_a_quarter(void **state)
 		unwind_files_serve_early(f, UINT64_MAX);
 	}
 	assert_int_equal(decoder.nr_calls, 2);
-	now_ns = begin_ns + 10 * SECOND_NS - 1;
+	fake_now_ns = begin_ns + 10 * SECOND_NS - 1;
 	unwind_files_serve(f, UINT64_MAX);
 	assert_int_equal(decoder.nr_calls, 2);
 	/* Others are served meanwhile. */
@@ -783,7 +784,7 @@ static void requests_that_wait_leave_room(void **state)
 	segment(&other);
 	for (uint32_t uid = 1000; uid < 1002; uid++) {
 		time_share_took(&shared.share, (struct tenant){.uid = uid},
-				now_ns - 9 * SECOND_NS, now_ns);
+				fake_now_ns - 9 * SECOND_NS, fake_now_ns);
 		for (uint64_t i = 0; i < 2000; i++)
 			want_of(&large, i, uid);
 	}
@@ -863,7 +864,7 @@ static void a_decoder_that_does_not_start_is_asked_later(void **state)
 	}
 	assert_int_equal(decoder.nr_calls, 1);
 	assert_int_equal(totals.nr_failed, 0);
-	now_ns += SECOND_NS;
+	fake_now_ns += SECOND_NS;
 	assert_true(has_rows(&m));
 	want(&m, 3);
 	assert_false(serve());
@@ -889,7 +890,7 @@ static void idle_reads_are_not_skipped(void **state)
 	assert_false(unwind_files_serve_ahead(f));
 	assert_int_equal(decoder.nr_calls, 1);
 	decoder.how = WORKER_OK;
-	now_ns += SECOND_NS;
+	fake_now_ns += SECOND_NS;
 	for (uint64_t i = 0; i < 3; i++) {
 		want(&m, 16 + 32 * i);
 		assert_false(serve());
@@ -944,17 +945,17 @@ static void closed_files_are_kept_for_a_minute(void **state)
 	segment(&m);
 	files[SMALL].fd = -1;
 	unwind_files_forget(f);
-	now_ns += 60 * SECOND_NS;
+	fake_now_ns += 60 * SECOND_NS;
 	unwind_files_forget(f);
 	unwind_tables_totals(tables, &held);
 	assert_int_equal(held.nr_objects, 1);
 	files[SMALL].fd = FD(SMALL); /* it runs again */
 	unwind_files_forget(f);
 	files[SMALL].fd = -1;
-	now_ns += 60 * SECOND_NS;
+	fake_now_ns += 60 * SECOND_NS;
 	unwind_files_forget(f);
 	assert_non_null(fake_kernel_file(&key));
-	now_ns += 60 * SECOND_NS + 1;
+	fake_now_ns += 60 * SECOND_NS + 1;
 	unwind_files_forget(f);
 	unwind_tables_totals(tables, &held);
 	assert_int_equal(held.nr_objects, 0);
@@ -1005,7 +1006,7 @@ static void without_room_a_file_pauses(void **state)
 	want(&m, 4);
 	assert_false(serve());
 	assert_int_equal(decoder.nr_calls, 1);
-	now_ns += SECOND_NS;
+	fake_now_ns += SECOND_NS;
 	unwind_tables_grace(tables);
 	unwind_tables_grace(tables);
 	decoder.nr_rows = 1;

@@ -23,7 +23,7 @@
 
 /* ---- the kernel ---- */
 
-#define MAX_ENTRIES 8 /* of the processes map, and of the files map */
+#define MAX_ENTRIES 64 /* of the processes map, and of the files map */
 
 static struct kernel {
 	struct unwind_kmaps maps;
@@ -254,11 +254,14 @@ struct lb_unwind_rule fake_kernel_rule(uint32_t object, uint64_t addr, int *ret_
 	return walk_rule(object, addr, ret_state);
 }
 
-struct unwind_tables *fake_kernel_begin(uint64_t max_row_bytes)
+const struct lb_unwind_segment *fake_kernel_segments(const struct lb_image *image,
+						     struct lb_unwind_process *ret)
 {
-	struct unwind_tables *t = NULL;
-	struct error err;
+	return walk_segments(image, ret);
+}
 
+const struct unwind_kmaps *fake_kernel_boot(void)
+{
 	kernel = (struct kernel){0};
 	kernel.maps.pages_generation = &kernel.pages_generation;
 	kernel.maps.slabs_fd = 9001; /* never opened, so that no other call gets it */
@@ -271,7 +274,16 @@ struct unwind_tables *fake_kernel_begin(uint64_t max_row_bytes)
 	kernel.pages = kmap_map(kernel.maps.pages_fd, LB_UNWIND_MAX_PAGES * 8);
 	kernel.rules = kmap_map(kernel.maps.rules_fd, LB_UNWIND_MAX_RULES * 8);
 	kernel.segments = kmap_map(kernel.maps.segments_fd, LB_UNWIND_MAX_SEGMENTS * 32);
-	assert_int_equal(unwind_tables_new(max_row_bytes, &kernel.maps, &t, &err), 0);
+	return &kernel.maps;
+}
+
+struct unwind_tables *fake_kernel_begin(uint64_t max_row_bytes)
+{
+	const struct unwind_kmaps *maps = fake_kernel_boot();
+	struct unwind_tables *t = NULL;
+	struct error err;
+
+	assert_int_equal(unwind_tables_new(max_row_bytes, maps, &t, &err), 0);
 	return t;
 }
 

@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Which processes a look serves, and in which order: kernel, clock, process table and
+ * runtime are fakes.
+ */
+#include "unwind/feeder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "process/file.h"
+#include "process/maps.h"
+#include "process/table.h"
+#include "runtime/runtime.h"
+#include "unit/unwind/fakes.h"
+#include "worker/shared.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define MS_NS     UINT64_C(1000000)
+#define MAX_PROCS 64
+#define MAX_CALLS 1000
+#define PYTHON_AT UINT64_C(0x400000)
+
+static struct unwind_feeder *w;
+static struct shared_worker shared;
+static struct file_facts facts;
+static struct target_file python; /* closed again: nobody asks for its rows */
+
+/* ---- process/table.h ---- */
+
+static struct proc {
+	struct process process;
+	struct mapping mapping;
+	uint32_t live;
+	uint32_t version; /* of its interpreter */
+	enum locate_result answer; /* of its reader */
+	bool is_dead;
+} procs[MAX_PROCS];
+static size_t nr_procs;
+
+static struct jit_store jit_store;
+
+struct process *process_table_at(struct process_table *t, uint32_t id)
+{
+	(void)t;
+	return id < nr_procs ? &procs[id].process : NULL;
+}
+
+bool process_table_is_shared(const struct process_table *t)
+{
+	(void)t;
+	return true;
+}
+
+struct jit_store *process_table_jit_store(struct process_table *t)
+{
+	(void)t;
+	return &jit_store;
+}
+
+struct process *process_table_first_sample(struct process_table *t,
+					   const struct lb_image *id, uint64_t time_ns)
+{
+	(void)time_ns;
+	return process_table_at(t, id->tgid - 1);
+}
+
+struct process *process_table_expect(struct process_table *t, const struct lb_image *id,
+				     uint64_t time_ns)
+{
+	return process_table_first_sample(t, id, time_ns);
+}
+
+bool process_is_alive(struct process_table *t, const struct process *p)
+{
+	(void)t;
+	return !procs[p->id].is_dead;
+}
+
+/* ---- runtime/runtime.h ---- */
+
+static uint32_t asked[MAX_CALLS]; /* ids */
+static uint64_t asked_ns[MAX_CALLS];
+static size_t nr_asked;
+
+static enum locate_result locate(struct worker *reader, pid_t pid, const void *facts_of,
+				 uint64_t text_bias, struct runtime_place *ret)
+{
+	const struct proc *proc = &procs[pid - 1];
+
+	(void)reader;
+	assert_ptr_equal(((const uint64_t *)facts_of)[0], 77);
+	assert_int_equal(text_bias, proc->mapping.start);
+	assert_true(nr_asked < MAX_CALLS);
+	asked[nr_asked] = proc->process.id;
+	asked_ns[nr_asked++] = fake_now_ns;
+	*ret = (struct runtime_place){.layout.version = proc->version, .tls_off = -8};
+	return proc->answer;
+}
+
+static uint32_t read_cut_of[MAX_CALLS]; /* ids */
+static size_t nr_read_cut;
+static enum worker_answer read_cut_answer;
+
+static enum worker_answer read_cut(struct worker *reader, struct process_table *t,
+				   struct process *p, const struct lb_interp *layout)
+{
+	(void)reader;
+	(void)t;
+	assert_int_equal(layout->version, procs[p->id].version);
+	assert_true(nr_read_cut < MAX_CALLS);
+	read_cut_of[nr_read_cut++] = p->id;
+	if (read_cut_answer == WORKER_OK)
+		p->interp_codes.nr_cut--;
+	return read_cut_answer;
+}
+
+static const struct runtime runtime = {
+	.name = "fake", .locate = locate, .read_cut = read_cut};
+const struct runtime *const runtimes[NR_RUNTIMES] = {[0] = &runtime};
+
+/* ---- fixture ---- */
+
+/* A process that runs an interpreter, and was sampled. */
+static struct proc *add_process(enum locate_result answer)
+{
+	struct proc *proc = &procs[nr_procs];
+	struct process *p = &proc->process;
+
+	assert_true(nr_procs < MAX_PROCS);
+	*proc = (struct proc){.answer = answer};
+	p->id = (uint32_t)nr_procs++;
+	p->tgid = p->id + 1;
+	p->start_boottime_ns = 1 + p->id;
+	p->identified = true;
+	p->until_ns = UINT64_MAX;
+	proc->mapping = (struct mapping){
+		.start = PYTHON_AT,
+		.end = PYTHON_AT + 65536,
+		.kind = MAPPING_FILE,
+		.file = &python,
+		.until_ns = UINT64_MAX,
+	};
+	p->maps = (struct maps){.items = &proc->mapping,
+				.nr = 1,
+				.live = &proc->live,
+				.nr_live = 1,
+				.nr_changes = 1};
+	unwind_feeder_sampled(w, p);
+	return proc;
+}
+
+static int set_up(void **state)
+{
+	struct error err;
+
+	(void)state;
+	facts.runtimes[0].is_known = true;
+	facts.runtimes[0].words[0] = 77;
+	python = (struct target_file){
+		.fd = 100, .id = 7, .path = "python", .facts = &facts};
+	fake_interpreter = &python;
+	fake_now_ns = 1000 * SECOND_NS;
+	fake_call_ns = 0;
+	nr_procs = nr_asked = nr_read_cut = 0;
+	read_cut_answer = WORKER_OK;
+	shared_worker_init(&shared, NULL, true);
+	assert_int_equal(
+		unwind_feeder_new(0, fake_kernel_boot(), NULL, &shared, NULL, &w, &err),
+		0);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	unwind_feeder_free(w);
+	fake_kernel_end(NULL);
+	shared_worker_deinit(&shared);
+	fake_interpreter = NULL;
+	fake_call_ns = 0;
+	return 0;
+}
+
+static struct unwind_totals totals_of(void)
+{
+	struct unwind_totals totals;
+
+	unwind_feeder_totals(w, &totals);
+	return totals;
+}
+
+static struct lb_image image_of(const struct proc *proc)
+{
+	return (struct lb_image){.tgid = proc->process.tgid,
+				 .start_boottime_ns = proc->process.start_boottime_ns};
+}
+
+/* Does the kernel know the process, and this of its interpreter? */
+static bool kernel_knows(const struct proc *proc)
+{
+	struct lb_image image = image_of(proc);
+	struct lb_unwind_process process;
+
+	return fake_kernel_segments(&image, &process) != NULL;
+}
+
+static uint32_t interp_of(const struct proc *proc)
+{
+	struct lb_image image = image_of(proc);
+	struct lb_unwind_process process;
+
+	assert_non_null(fake_kernel_segments(&image, &process));
+	return process.interp;
+}
+
+static bool is_awaited(const struct proc *proc)
+{
+	struct lb_image image = image_of(proc);
+	struct lb_unwind_process process;
+	const struct lb_unwind_segment *s = fake_kernel_segments(&image, &process);
+
+	assert_non_null(s);
+	assert_int_equal(process.nr_segments, 1);
+	return s->flags & LB_SEGMENT_AWAITED;
+}
+
+/* ---- time ---- */
+
+static void a_look_serves_all_that_its_time_allows(void **state)
+{
+	struct proc *p[3];
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		p[i] = add_process(LOCATE_FOUND);
+	unwind_feeder_look(w);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_not_equal(interp_of(p[i]), 0);
+		assert_false(is_awaited(p[i]));
+	}
+	assert_int_equal(nr_asked, 3);
+	assert_int_equal(totals_of().nr_interps_found, 3);
+	assert_int_equal(unwind_feeder_wait_ms(w, 1000), 1000);
+}
+
+/* The machine is so busy that a look's 10 ms are over before it did anything. */
+static void a_look_that_is_out_of_time_serves_one_process(void **state)
+{
+	struct proc *p[3];
+	size_t nr_known = 0;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		p[i] = add_process(LOCATE_NOT_YET);
+	fake_call_ns = 20 * MS_NS;
+	for (size_t look = 1; look <= 3; look++) {
+		size_t before = nr_known;
+
+		unwind_feeder_look(w);
+		nr_known = 0;
+		for (size_t i = 0; i < 3; i++)
+			nr_known += kernel_knows(p[i]);
+		assert_true(nr_known == 3 || nr_known > before);
+		assert_int_equal(unwind_feeder_wait_ms(w, 1000), 0);
+	}
+	assert_int_equal(nr_known, 3);
+}
+
+static void a_look_that_is_out_of_time_asks_one_process_in_turn(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		add_process(LOCATE_NOT_YET);
+	unwind_feeder_look(w);
+	assert_int_equal(nr_asked, 3);
+	fake_call_ns = 20 * MS_NS;
+	for (size_t i = 0; i < 6; i++) {
+		fake_now_ns += SECOND_NS;
+		unwind_feeder_look(w);
+		assert_int_equal(nr_asked, 4 + i);
+		assert_int_equal(asked[3 + i], i % 3);
+	}
+}
+
+static void a_look_that_is_out_of_time_reads_codes_of_one_process_in_turn(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		add_process(LOCATE_FOUND)->process.interp_codes.nr_cut = 2;
+	unwind_feeder_look(w);
+	assert_int_equal(nr_read_cut, 0); /* not expected yet */
+	fake_call_ns = 20 * MS_NS;
+	unwind_feeder_expect(w);
+	for (size_t i = 0; i < 6; i++) {
+		unwind_feeder_look(w);
+		assert_int_equal(nr_read_cut, 1 + i);
+		assert_int_equal(read_cut_of[i], i % 3);
+	}
+	unwind_feeder_look(w);
+	assert_int_equal(nr_read_cut, 6);
+}
+
+/* ---- queries ---- */
+
+static void a_process_is_asked_at_growing_intervals(void **state)
+{
+	uint64_t wait_ns = 5 * MS_NS;
+	struct proc *p = add_process(LOCATE_NOT_YET);
+
+	(void)state;
+	unwind_feeder_look(w);
+	assert_int_equal(nr_asked, 1);
+	assert_int_equal(unwind_feeder_wait_ms(w, 1000), 5);
+	for (size_t i = 1; i < 40; i++) {
+		fake_now_ns = asked_ns[i - 1] + wait_ns - 1;
+		unwind_feeder_look(w);
+		assert_int_equal(nr_asked, i);
+		fake_now_ns++;
+		unwind_feeder_look(w);
+		assert_int_equal(nr_asked, i + 1);
+		assert_true(is_awaited(p));
+		wait_ns = wait_ns + wait_ns / 4 < SECOND_NS ? wait_ns + wait_ns / 4
+							    : SECOND_NS;
+	}
+	p->answer = LOCATE_FOUND;
+	fake_now_ns += SECOND_NS;
+	unwind_feeder_look(w);
+	assert_false(is_awaited(p));
+	assert_int_not_equal(interp_of(p), 0);
+}
+
+static void all_processes_together_are_asked_50_times_then_200_times_a_second(
+	void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < 60; i++)
+		add_process(LOCATE_NOT_YET);
+	unwind_feeder_look(w);
+	assert_int_equal(nr_asked, 50);
+	fake_now_ns += 10 * MS_NS;
+	unwind_feeder_look(w);
+	assert_int_equal(nr_asked, 52);
+}
+
+static void a_layout_that_is_not_known_is_asked_once(void **state)
+{
+	struct proc *unknown = add_process(LOCATE_UNKNOWN),
+		    *silent = add_process(LOCATE_NO_ANSWER);
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		unwind_feeder_look(w);
+		fake_now_ns += 10 * SECOND_NS;
+	}
+	assert_int_equal(nr_asked, 2);
+	assert_int_equal(totals_of().nr_interps_refused, 2);
+	assert_int_equal(interp_of(unknown), 0);
+	assert_int_equal(interp_of(silent), 0);
+	assert_false(is_awaited(unknown));
+}
+
+static void an_answer_of_a_process_that_ended_meanwhile_is_dropped(void **state)
+{
+	struct proc *p = add_process(LOCATE_FOUND);
+
+	(void)state;
+	p->is_dead = true;
+	unwind_feeder_look(w);
+	assert_int_equal(nr_asked, 1);
+	assert_int_equal(interp_of(p), 0);
+	assert_int_equal(totals_of().nr_interps_found, 0);
+}
+
+static void memory_that_does_not_answer_is_not_read_again(void **state)
+{
+	struct proc *p = add_process(LOCATE_FOUND);
+
+	(void)state;
+	unwind_feeder_look(w);
+	p->process.interp_codes.nr_cut = 2;
+	read_cut_answer = WORKER_DEADLINE;
+	for (size_t i = 0; i < 3; i++) {
+		unwind_feeder_expect(w);
+		unwind_feeder_look(w);
+	}
+	assert_int_equal(nr_read_cut, 1);
+}
+
+/* ---- images ---- */
+
+static void a_fork_has_its_parents_interpreter_without_a_query(void **state)
+{
+	struct proc *parent = add_process(LOCATE_FOUND), *child;
+	uint32_t number;
+
+	(void)state;
+	unwind_feeder_look(w);
+	number = interp_of(parent);
+	child = add_process(LOCATE_UNKNOWN);
+	unwind_feeder_forked(w, &parent->process, &child->process);
+	unwind_feeder_look(w);
+	assert_int_equal(nr_asked, 1);
+	assert_int_equal(interp_of(child), number);
+
+	/* It keeps it when the parent has ended, and another interpreter takes a place. */
+	parent->process.is_over = true;
+	unwind_feeder_drain(w);
+	unwind_feeder_grace(w);
+	assert_false(kernel_knows(parent));
+	add_process(LOCATE_FOUND)->version = 2;
+	unwind_feeder_look(w);
+	assert_int_equal(nr_asked, 2);
+	child->process.interp_codes.nr_cut = 1;
+	unwind_feeder_expect(w);
+	unwind_feeder_look(w);
+	assert_int_equal(nr_read_cut, 1);
+	assert_int_equal(interp_of(child), number);
+}
+
+static void a_process_that_maps_more_is_told_after_a_pause(void **state)
+{
+	struct proc *p = add_process(LOCATE_FOUND);
+	struct mapping more = p->mapping;
+	struct mapping items[2];
+	uint32_t live[2] = {0, 1};
+	struct lb_image image = image_of(p);
+	struct lb_unwind_process process;
+
+	(void)state;
+	unwind_feeder_look(w);
+	more.start += 0x100000;
+	more.end += 0x100000;
+	more.file_off += 0x100000;
+	items[0] = p->mapping;
+	items[1] = more;
+	p->process.maps.items = items;
+	p->process.maps.live = live;
+	p->process.maps.nr = p->process.maps.nr_live = 2;
+	p->process.maps.nr_changes++;
+	unwind_feeder_expect(w);
+	unwind_feeder_look(w);
+	assert_non_null(fake_kernel_segments(&image, &process));
+	assert_int_equal(process.nr_segments, 1); /* 50 us for each segment */
+	fake_now_ns += 50001;
+	unwind_feeder_look(w);
+	assert_non_null(fake_kernel_segments(&image, &process));
+	assert_int_equal(process.nr_segments, 2);
+}
+
+/* The process that calls exec keeps its number; its old entry must not stay. */
+static void a_new_image_replaces_the_old_one(void **state)
+{
+	struct proc *p = add_process(LOCATE_FOUND);
+	struct lb_image old = image_of(p);
+	struct lb_unwind_process process;
+
+	(void)state;
+	unwind_feeder_look(w);
+	p->process.exec_id++;
+	p->answer = LOCATE_NOT_YET;
+	unwind_feeder_sampled(w, &p->process);
+	unwind_feeder_look(w);
+	assert_null(fake_kernel_segments(&old, &process));
+	assert_int_equal(nr_asked, 2);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(a_look_serves_all_that_its_time_allows),
+		TEST(a_look_that_is_out_of_time_serves_one_process),
+		TEST(a_look_that_is_out_of_time_asks_one_process_in_turn),
+		TEST(a_look_that_is_out_of_time_reads_codes_of_one_process_in_turn),
+		TEST(a_process_is_asked_at_growing_intervals),
+		TEST(all_processes_together_are_asked_50_times_then_200_times_a_second),
+		TEST(a_layout_that_is_not_known_is_asked_once),
+		TEST(an_answer_of_a_process_that_ended_meanwhile_is_dropped),
+		TEST(memory_that_does_not_answer_is_not_read_again),
+		TEST(a_fork_has_its_parents_interpreter_without_a_query),
+		TEST(a_process_that_maps_more_is_told_after_a_pause),
+		TEST(a_new_image_replaces_the_old_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
