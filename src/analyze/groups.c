@@ -273,11 +273,14 @@ static void list_labels(const struct profile *p, char *buf, size_t size)
 
 static int refuse_label(const struct profile *p, const char *label, struct error *err)
 {
-	char labels[512];
+	char labels[512], names[128] = "";
 
 	list_labels(p, labels, sizeof(labels));
-	return error_set(err, -ENODATA, "no sample has the label \"%s\"; there %s %s",
-			 label, *labels ? "are" : "is", *labels ? labels : "none");
+	for (int by = GROUP_BY_NOTHING + 1; by < GROUP_BY_LABEL; by++)
+		text_append(names, sizeof(names), "%s, ", group_by_names[by]);
+	return error_set(err, -ENODATA,
+			 "no sample has the label \"%s\"; --by takes %sor a label: %s",
+			 label, names, *labels ? labels : "there is none here");
 }
 
 /*

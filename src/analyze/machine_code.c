@@ -249,8 +249,10 @@ static int choose_place(struct code_samples *s, const struct code_place *place,
 		return error_set(err, -ENOENT,
 				 "line %u of %.*s has no machine code in the hot "
 				 "functions: it was optimised away, merged into another "
-				 "line, or never ran",
-				 place->line, (int)place->file_len, place->file);
+				 "line, or never ran; \"lineburn annotate --file %.*s\" "
+				 "shows the lines that have",
+				 place->line, (int)place->file_len, place->file,
+				 (int)place->file_len, place->file);
 	return error_set(err, -ENOENT,
 			 "no hot function with machine code in this profile is from a "
 			 "file that ends in \"%.*s\"",

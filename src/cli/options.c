@@ -535,8 +535,8 @@ const struct option_row option_rows[] = {
 		 "time, as 0.5%",
 	 "percent of the CPU time from 0.001% to 100%", MEMBER(sampling)},
 	{"pid", 'p', "PID", ON_LASTING, parse_target,
-	 .help = "this process with its threads and children; may be repeated, as those "
-		 "below",
+	 .help = "this process with its threads and children; -p to --user may be "
+		 "repeated",
 	 "a process id", MEMBER(sampling.target), .kind = LB_FILTER_PROCESS},
 	{"no-children", 0, NULL, ON_SAMPLING, parse_flag,
 	 .help = "leave out processes that the process, or the command, starts",
@@ -602,8 +602,8 @@ const struct option_row option_rows[] = {
 	 .help = "files of windows can be read by the group of this process",
 	 MEMBER(sampling.group_reads)},
 	{"memory", 0, "MIB", ON_LASTING, parse_mib,
-	 .help = "limit of resident memory (default, without -d: 256); at the limit a "
-		 "new file begins early",
+	 .help = "limit of resident memory (default, without -d: 256); at the limit "
+		 "record begins a new file",
 	 "MiB from 64 to 65536", MEMBER(sampling.memory_bytes), .min = 64, .max = 65536},
 	{"delay", 0, "SECONDS", ON_SAMPLING, parse_seconds,
 	 .help = "start sampling this much later", "seconds from 0 to 10000000",
@@ -752,7 +752,7 @@ const struct option_row option_rows[] = {
 	 .help = "leave out lines and functions below this share (default 0.5)",
 	 "a percentage from 0 to 100", MEMBER(viewing.min_share), .max = 100},
 	{"limit", 0, "N", ON_LISTING, parse_number,
-	 .help = "only the N hottest lines of all files, functions, groups or calls",
+	 .help = "only the N hottest: lines of all files, functions, groups or calls",
 	 "a number from 1 to 1000000000", MEMBER(viewing.limit), .min = 1,
 	 .max = 1000000000},
 	{"file", 0, "SUFFIX", ON_RUN | ON_ANNOTATE, parse_text,
@@ -1041,8 +1041,19 @@ static int take_page(struct options *o, struct error *err)
 	return 0;
 }
 
+static int refuse_argument(const struct command_row *command, const char *arg,
+			   struct error *err)
+{
+	return usage(err,
+		     command->takes == TAKES_PROFILES
+			     ? "%s reads one file; \"%s\" is one too many"
+			     : "%s takes no argument \"%s\"",
+		     command->name, arg);
+}
+
 /* Checks the remaining arguments and combinations of options. */
-static int check(int argc, char **argv, struct options *o, struct error *err)
+static int check(const struct command_row *command, int argc, char **argv,
+		 struct options *o, struct error *err)
 {
 	switch (o->command) {
 	case COMMAND_RUN:
@@ -1108,7 +1119,7 @@ static int check(int argc, char **argv, struct options *o, struct error *err)
 		break;
 	}
 	if (optind < argc)
-		return usage(err, "unexpected argument \"%s\"", argv[optind]);
+		return refuse_argument(command, argv[optind], err);
 	return 0;
 }
 
@@ -1173,7 +1184,7 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *err)
 		return rc;
 	ret->sampling.probing = probing_of(ret);
 	ret->sampling.attribution = ret->viewing.attribution;
-	return check(argc - 1, argv + 1, ret, err);
+	return check(command, argc - 1, argv + 1, ret, err);
 }
 
 void options_deinit(struct options *o)

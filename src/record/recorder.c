@@ -799,8 +799,9 @@ void recorder_say_where(const struct recorder *r)
 		fprintf(stderr, "lineburn: %llu samples, written to %s\n", counted,
 			o->output);
 	} else if (!window_path(o->output, &r->window.id, path, sizeof(path))) {
-		fprintf(stderr, "lineburn: %llu samples in %llu files, the last is %s\n",
+		fprintf(stderr, "lineburn: %llu samples in %llu file%s, the last is %s\n",
 			(unsigned long long)r->nr_counted + counted,
-			(unsigned long long)r->nr_files + 1, path);
+			(unsigned long long)r->nr_files + 1, r->nr_files ? "s" : "",
+			path);
 	}
 }

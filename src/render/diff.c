@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/path.h"
 #include "render/listing.h"
 #include "render/text.h"
 
@@ -443,6 +444,37 @@ static bool shows_kernel(const struct listing *l)
 	return is_clock && is_kernel;
 }
 
+static bool is_only(const struct diff_file *f, enum diff_side s)
+{
+	return f->nr_significant && f->self[s] > 0 && !(f->self[!s] > 0);
+}
+
+/* The same file under another path looks like lines that are gone and others that are new. */
+static void print_moved(const struct listing *l)
+{
+	const struct profile_diff *d = l->in->diff;
+
+	for (size_t i = 0; i < d->nr_files; i++) {
+		const char *before = d->files[i].path;
+
+		if (!is_only(&d->files[i], DIFF_BEFORE))
+			continue;
+		for (size_t k = 0; k < d->nr_files; k++) {
+			const char *after = d->files[k].path;
+
+			if (!is_only(&d->files[k], DIFF_AFTER) ||
+			    strcmp(path_basename(before), path_basename(after)) != 0)
+				continue;
+			listing_sentence(
+				l, 0, 0,
+				"%s has CPU only before, %s only after. If it is "
+				"the same file, compare with --moved %s=%s.",
+				before, after, before, after);
+			return;
+		}
+	}
+}
+
 void diff_print_rest(const struct listing *l)
 {
 	const struct profile_diff *d = l->in->diff;
@@ -455,11 +487,13 @@ void diff_print_rest(const struct listing *l)
 		listing_sentence(l, 0, 0,
 				 "No line and no function differs by more than chance "
 				 "explains.");
+	print_moved(l);
 	paint_begin(l, PAINT_DIM);
 	listing_sentence(
-		l, 0, 0, "%s by no more than chance, %s too few samples to tell.",
-		figure_count(nr_compared, "other line differs", "other lines differ")
-			.text,
+		l, 0, 0,
+		"Of the other lines %s by no more than chance, %s too few samples to "
+		"tell.",
+		figure_count(nr_compared, "differs", "differ").text,
 		figure_count(d->nr_lines - d->nr_significant_lines - nr_compared, "has",
 			     "have")
 			.text);

@@ -111,7 +111,7 @@ static struct time_words time_words_of(const struct render_input *in,
 		return w;
 	}
 	if (is_left_out(in) || in->filtered) {
-		snprintf(w.cpu, sizeof(w.cpu), "CPU %s of %s", cpu.text,
+		snprintf(w.cpu, sizeof(w.cpu), "CPU %s of the recording's %s", cpu.text,
 			 figure_time(in->filtered ? in->filtered->all.cpu_ns
 						  : phases_sum(in->phases).cpu_ns)
 				 .text);

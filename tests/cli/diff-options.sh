@@ -47,5 +47,6 @@ try hot.pb.gz heap.pb.gz
 try heap.pb.gz heap.pb.gz
 try empty.pb.gz hot.pb.gz
 try --per second timeless.pb.gz hot.pb.gz
+lineburn diff --noise 0 timeless.pb.gz moved.pb.gz
 lineburn diff --moved /build/1=/build/2 --noise 0 timeless.pb.gz moved.pb.gz
 lineburn diff --pid '!1' --per second -- hot.pb.gz hot.pb.gz | head -n 3

@@ -13,7 +13,7 @@ def windows(name):
         with open(path, encoding="ascii") as f:
             found.append(json.load(f))
     with open(f"{name}.err", encoding="ascii") as f:
-        said = re.search(r"(\d+) samples in (\d+) files", f.read())
+        said = re.search(r"(\d+) samples in (\d+) files?", f.read())
     if [sum(d["samples"]["count"] for d in found), len(found)] != [int(number) for number in said.groups()]:
         sys.exit(f"{len(found)} files are left of what was written: {said.group()}")
     if any(d["samples"]["lost"] for d in found):
