@@ -16,7 +16,7 @@
 /* The rings together have less. */
 #define MAX_BATCH_BYTES ((size_t)64 << 20)
 
-/* In a batch; its bytes follow. */
+/* In a batch; its bytes follow, 8-aligned. */
 struct notice {
 	uint32_t kind;
 	uint32_t size; /* of the record in the ring */
@@ -33,8 +33,7 @@ static struct notice_batch *filled(struct notice_list *list)
 	return &list->batches[list->filling];
 }
 
-/* Out of memory: the record is lost, and the process or code is met again later. */
-static int keep(struct notices *n, enum notice_kind kind, const void *data, size_t size)
+void notices_keep(struct notices *n, enum notice_kind kind, const void *data, size_t size)
 {
 	struct notice_list *list = kind == NOTICE_FIRST_SAMPLE ? &n->firsts : &n->others;
 	struct notice_batch *b = filled(list);
@@ -42,11 +41,10 @@ static int keep(struct notices *n, enum notice_kind kind, const void *data, size
 	size_t room = room_of(notice.size);
 
 	if (vec_grow(&b->bytes, &b->cap, b->nr + room, 1, 0))
-		return 0;
+		return;
 	memcpy(b->bytes + b->nr, &notice, sizeof(notice));
 	memcpy(b->bytes + b->nr + sizeof(notice), data, size);
 	b->nr += room;
-	return 0;
 }
 
 static int first_sample(void *ctx, void *data, size_t size)
@@ -57,23 +55,24 @@ static int first_sample(void *ctx, void *data, size_t size)
 	if (size < sizeof(*first))
 		return 0;
 	if (first->tgid)
-		return keep(n, NOTICE_FIRST_SAMPLE, data, size);
-	n->wants_drain = true;
+		notices_keep(n, NOTICE_FIRST_SAMPLE, data, size);
+	else
+		n->wants_drain = true;
 	return 0;
 }
 
 static int request(void *ctx, void *data, size_t size)
 {
-	return size < sizeof(struct lb_unwind_request)
-		       ? 0
-		       : keep(ctx, NOTICE_REQUEST, data, size);
+	if (size >= sizeof(struct lb_unwind_request))
+		notices_keep(ctx, NOTICE_REQUEST, data, size);
+	return 0;
 }
 
 static int code(void *ctx, void *data, size_t size)
 {
-	return size < offsetof(struct lb_interp_code, table)
-		       ? 0
-		       : keep(ctx, NOTICE_CODE, data, size);
+	if (size >= offsetof(struct lb_interp_code, table))
+		notices_keep(ctx, NOTICE_CODE, data, size);
+	return 0;
 }
 
 int notices_open(struct notices *n, int first_samples_fd, int requests_fd, int codes_fd)
@@ -107,22 +106,30 @@ void notices_gather(struct notices *n)
 		ring_buffer__consume(n->rings);
 }
 
+static bool has_firsts(const struct notices *n)
+{
+	return n->firsts.batches[0].nr || n->firsts.batches[1].nr;
+}
+
 static const struct notice *notice_at(const struct notice_batch *b, size_t at)
 {
 	return (const void *)(b->bytes + at);
 }
 
-static void announce(struct notice_batch *b, const struct notice_receiver *to)
+/* Return: the end of those that were announced. */
+static size_t announce(const struct notice_batch *b, const struct notice_receiver *to)
 {
 	bool has_room = true;
+	size_t at = b->at;
 
-	while (b->announced < b->nr && has_room) {
-		const struct notice *notice = notice_at(b, b->announced);
+	while (at < b->nr && has_room) {
+		const struct notice *notice = notice_at(b, at);
 
 		has_room = to->announce(to->ctx, (const void *)(notice + 1));
-		b->announced += room_of(notice->size);
+		at += room_of(notice->size);
 	}
 	to->announced(to->ctx, true);
+	return at;
 }
 
 static void take_next(struct notice_batch *b, const struct notice_receiver *to)
@@ -133,27 +140,52 @@ static void take_next(struct notice_batch *b, const struct notice_receiver *to)
 	to->take(to->ctx, (enum notice_kind)notice->kind, notice + 1, notice->size);
 }
 
-/* Of first samples. Return: whether all were delivered. */
+/*
+ * Of first samples; those that were announced together are all delivered, because what was
+ * read of them is soon out of date. Return: whether all were delivered.
+ */
 static bool deliver_firsts(struct notice_batch *b, const struct notice_receiver *to,
 			   uint64_t until_ns)
 {
 	while (b->at < b->nr) {
-		if (b->at == b->announced)
-			announce(b, to);
-		take_next(b, to);
-		if (b->at == b->announced)
-			to->announced(to->ctx, false);
+		size_t end = announce(b, to);
+
+		while (b->at < end)
+			take_next(b, to);
+		to->announced(to->ctx, false);
 		if (b->at < b->nr && clock_now_ns() >= until_ns)
 			return false;
 	}
-	b->nr = b->at = b->announced = 0;
+	b->nr = b->at = 0;
 	return true;
 }
 
-static void deliver_others(struct notice_batch *b, const struct notice_receiver *to)
+/* Of a request or a code object. Return: whether it must not be delivered yet. */
+static bool waits_for_first(const struct notice *notice, const struct notice_receiver *to)
 {
-	while (b->at < b->nr)
-		take_next(b, to);
+	const struct lb_unwind_request *request = (const void *)(notice + 1);
+	const struct lb_interp_code *code = (const void *)(notice + 1);
+
+	if (notice->kind == NOTICE_CODE)
+		return !to->knows(to->ctx, &code->image);
+	/* Without an address it comes before the first sample. */
+	return request->ip && !to->knows(to->ctx, &request->image);
+}
+
+static void deliver_others(struct notices *n, struct notice_batch *b,
+			   const struct notice_receiver *to)
+{
+	while (b->at < b->nr) {
+		const struct notice *notice = notice_at(b, b->at);
+
+		if (!has_firsts(n) || !waits_for_first(notice, to)) {
+			take_next(b, to);
+			continue;
+		}
+		b->at += room_of(notice->size);
+		if (notice->kind == NOTICE_CODE)
+			notices_keep(n, NOTICE_CODE, notice + 1, notice->size);
+	}
 	b->nr = b->at = 0;
 }
 
@@ -167,19 +199,21 @@ static struct notice_batch *turn(struct notice_list *list)
 void notices_deliver(struct notices *n, const struct notice_receiver *to,
 		     uint64_t until_ns)
 {
+	struct notice_batch *others;
+
 	assert(!n->is_delivering);
 	n->is_delivering = true;
 	notices_gather(n);
+	others = turn(&n->others);
 	if (deliver_firsts(&n->firsts.batches[n->firsts.filling ^ 1], to, until_ns))
 		deliver_firsts(turn(&n->firsts), to, until_ns);
-	deliver_others(turn(&n->others), to);
+	deliver_others(n, others, to);
 	n->is_delivering = false;
 }
 
 bool notices_are_left(const struct notices *n)
 {
-	return n->firsts.batches[0].nr || n->firsts.batches[1].nr ||
-	       n->others.batches[0].nr || n->others.batches[1].nr;
+	return has_firsts(n) || n->others.batches[0].nr || n->others.batches[1].nr;
 }
 
 bool notices_take_drain(struct notices *n)

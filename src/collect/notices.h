@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 struct lb_first_sample;
+struct lb_image;
 struct ring_buffer;
 
 enum notice_kind {
@@ -32,6 +33,8 @@ struct notice_receiver {
 	bool (*announce)(void *ctx, const struct lb_first_sample *first);
 	/** The announced ones are delivered next (@is_next), or have been delivered. */
 	void (*announced)(void *ctx, bool is_next);
+	/** Returns whether the first sample of this image was delivered. */
+	bool (*knows)(void *ctx, const struct lb_image *image);
 };
 
 struct notices {
@@ -41,7 +44,6 @@ struct notices {
 			uint8_t *bytes; /* of 8-aligned records; heap */
 			size_t nr, cap;
 			size_t at; /* the next one to deliver */
-			size_t announced; /* up to here */
 		} batches[2]; /* one is filled while the other is delivered */
 		unsigned int filling;
 	} firsts, others; /* first samples, and all others */
@@ -62,11 +64,20 @@ int notices_poll_fd(const struct notices *n);
  */
 void notices_gather(struct notices *n);
 
+/** Adds a record, as if a ring had had it. Out of memory: it is lost. */
+void notices_keep(struct notices *n, enum notice_kind kind, const void *data,
+		  size_t size);
+
 /**
  * Empties the rings and delivers what they had, after what was left before: first samples
- * until @until_ns (CLOCK_MONOTONIC), at least one, and then all others. What is gathered
- * meanwhile is left for the next call. So a storm of new processes, each of which is looked
- * at, keeps the caller from nothing else. Not from within a handler.
+ * until @until_ns (CLOCK_MONOTONIC), at least those that are announced together, and then
+ * the others. What is gathered meanwhile is left for the next call. So a storm of new
+ * processes, each of which is looked at, keeps the caller from nothing else. Not from
+ * within a handler.
+ *
+ * An image must be identified by its first sample, whose time is known. While first samples
+ * are left, code objects of images that the receiver does not know wait, and their requests
+ * are dropped: the walk repeats them after LB_REQUEST_PAUSE_NS.
  */
 void notices_deliver(struct notices *n, const struct notice_receiver *to,
 		     uint64_t until_ns);

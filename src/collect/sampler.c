@@ -515,6 +515,13 @@ static void announced(void *ctx, bool is_next)
 		h->announced(h->ctx, is_next);
 }
 
+static bool knows(void *ctx, const struct lb_image *image)
+{
+	const struct sampler_handlers *h = ctx;
+
+	return !h->knows || h->knows(h->ctx, image);
+}
+
 static void deliver_notices(struct sampler *s, const struct sampler_handlers *handlers)
 {
 	uint64_t until_ns = handlers->first_samples_ns
@@ -523,7 +530,8 @@ static void deliver_notices(struct sampler *s, const struct sampler_handlers *ha
 	const struct notice_receiver to = {.ctx = (void *)handlers,
 					   .take = deliver,
 					   .announce = announce,
-					   .announced = announced};
+					   .announced = announced,
+					   .knows = knows};
 
 	notices_deliver(&s->notices, &to, until_ns);
 }

@@ -151,8 +151,8 @@ struct sampler_handlers {
 	 */
 	void (*grace)(void *ctx);
 	/*
-	 * After this time, ns, a call leaves first samples to the next one. 0: it tells
-	 * all that came before it.
+	 * After this time, ns, a call leaves first samples to the next one, but for those
+	 * that were announced together. 0: it tells all that came before it.
 	 */
 	uint64_t first_samples_ns;
 	/*
@@ -162,6 +162,11 @@ struct sampler_handlers {
 	bool (*announce)(void *ctx, const struct lb_first_sample *first);
 	/* The announced ones are told next (@is_next), or have been told. NULL as above. */
 	void (*announced)(void *ctx, bool is_next);
+	/*
+	 * Returns whether the first sample of this image was told. While first samples are
+	 * left, requests and code objects of others wait. NULL: all are told at once.
+	 */
+	bool (*knows)(void *ctx, const struct lb_image *image);
 	void (*first_sample)(void *ctx, const struct lb_first_sample *first);
 	/* A walk of a user stack needs a table that is missing. */
 	void (*unwind_request)(void *ctx, const struct lb_unwind_request *request);

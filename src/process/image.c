@@ -456,24 +456,46 @@ static int open_alive(struct process_table *t, int leader, uint32_t tgid,
 				    : -ESRCH;
 }
 
+/* Returns the directory of @tgid, or of a thread that lives. @opened  taken */
+static int pass_alive(struct process_table *t, int opened, uint32_t tgid,
+		      const struct proc_stat *stat)
+{
+	_cleanup_close_ int dir = opened;
+
+	return is_zombie(stat) ? open_alive(t, dir, tgid, stat) : take_fd(&dir);
+}
+
 /* Opens the directory of @tgid and reads its stat. */
 static int open_process(struct process_table *t, uint32_t tgid, struct proc_stat *stat)
 {
-	_cleanup_close_ int dir = ahead_stat(&t->ahead, tgid, stat);
+	_cleanup_close_ int dir = proc_dir_open(t->proc_fd, tgid);
 
-	if (dir < 0) {
-		dir = proc_dir_open(t->proc_fd, tgid);
-		if (dir < 0 || proc_dir_stat(dir, stat))
-			return -ESRCH;
-	}
-	return is_zombie(stat) ? open_alive(t, dir, tgid, stat) : take_fd(&dir);
+	if (dir < 0 || proc_dir_stat(dir, stat))
+		return -ESRCH;
+	return pass_alive(t, take_fd(&dir), tgid, stat);
+}
+
+/*
+ * Takes what was read ahead, unless the process has called exec since. Return: as
+ * ahead_take()
+ */
+static int take_ahead(struct process_table *t, uint32_t tgid, struct proc_view *view)
+{
+	const struct image *img = image_newest(t, tgid);
+	int dir = ahead_take(&t->ahead, tgid, view);
+
+	if (dir < 0 || !img || img->proc.from_ns < view->from_ns)
+		return dir;
+	close(dir);
+	proc_view_deinit(view);
+	return -ESTALE;
 }
 
 /* The same with more of it. @view  the caller frees it, whatever this returns */
 static int view_process(struct process_table *t, uint32_t tgid, enum proc_view_part last,
 			struct proc_view *view)
 {
-	_cleanup_close_ int dir = ahead_take(&t->ahead, tgid, view);
+	_cleanup_close_ int dir = take_ahead(t, tgid, view);
 	struct proc_stat stat;
 	int thread;
 
@@ -612,7 +634,9 @@ struct image *image_from_proc(struct process_table *t, const struct lb_image *id
 	struct proc_stat stat;
 	struct image *img;
 
-	dir = open_process(t, id->tgid, &stat);
+	dir = ahead_stat(&t->ahead, id->tgid, &stat);
+	dir = dir < 0 ? open_process(t, id->tgid, &stat)
+		      : pass_alive(t, dir, id->tgid, &stat);
 	if (dir < 0 || stat.start_ticks != id->start_boottime_ns / PROC_TICK_NS)
 		return NULL;
 	img = image_newest(t, id->tgid);

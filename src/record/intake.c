@@ -404,6 +404,11 @@ static void on_announced(void *ctx, bool is_next)
 		process_table_forget_announced(in->processes);
 }
 
+static bool on_knows(void *ctx, const struct lb_image *image)
+{
+	return process_table_is_identified(((struct intake *)ctx)->processes, image);
+}
+
 static void on_first_sample(void *ctx, const struct lb_first_sample *first)
 {
 	struct intake *in = ctx;
@@ -532,6 +537,7 @@ static const struct sampler_handlers *handlers(struct intake *in,
 				       .grace = on_grace,
 				       .announce = on_announce,
 				       .announced = on_announced,
+				       .knows = on_knows,
 				       .first_sample = on_first_sample,
 				       .unwind_request = on_unwind_request,
 				       .interp_code = on_interp_code,

@@ -241,6 +241,49 @@ static void what_is_announced_is_read_ahead(void **state)
 	assert_in_docker(sampled(200, 77 * TICK, 1, now));
 }
 
+/* What was read of a program is not told of the one that it executed meanwhile. */
+static void what_was_read_before_an_exec_is_not_taken(void **state)
+{
+	struct fake_process process = {.pid = 100,
+				       .start_ticks = 77,
+				       .maps = LINE("/bin/su"),
+				       .cgroup = DOCKER,
+				       .exe = "/bin/su"};
+	const struct process_owner *owner;
+
+	(void)state;
+	fake_process_add(&fake, &process);
+	scan();
+	announce(100, 77 * TICK);
+	process_table_read_announced(table);
+	process.cgroup = "0::/init.scope\n";
+	process.exe = "/bin/user";
+	fake_process_add(&fake, &process);
+	event(TASK_EVENT_EXEC, fake_now_ns(), 100, 0, NULL);
+	owner = sampled(100, 77 * TICK, 2, fake_now_ns());
+	assert_string_equal(owner->unit, "init.scope");
+	assert_string_equal(owner->exe, "/bin/user");
+	process_table_forget_announced(table);
+}
+
+static void what_was_read_ahead_does_not_show_that_a_process_lives(void **state)
+{
+	struct fake_process process = {
+		.pid = 100, .start_ticks = 77, .maps = LINE("/bin/a")};
+	const struct process *p;
+
+	(void)state;
+	fake_process_add(&fake, &process);
+	scan();
+	announce(100, 77 * TICK);
+	process_table_read_announced(table);
+	p = process_table_newest(table, 100);
+	assert_true(process_is_alive(table, p));
+	fake_process_remove(&fake, 100);
+	assert_false(process_is_alive(table, p));
+	process_table_forget_announced(table);
+}
+
 /* The parent was read before it moved to another cgroup; the child was never read. */
 static void a_parent_that_moved_is_asked_again(void **state)
 {
@@ -392,6 +435,8 @@ int main(void)
 		TEST(a_child_that_is_gone_has_its_parents),
 		TEST(what_ends_between_scan_and_sample_has_its_parents),
 		TEST(what_is_announced_is_read_ahead),
+		TEST(what_was_read_before_an_exec_is_not_taken),
+		TEST(what_was_read_ahead_does_not_show_that_a_process_lives),
 		TEST(a_parent_that_moved_is_asked_again),
 		TEST(a_parent_is_read_once_for_all_that_are_gone),
 		TEST(a_parent_that_is_gone_leaves_what_it_had),
