@@ -110,10 +110,12 @@ int rights_keep_to_record(const struct sampling *o, const struct recorder *r,
 	/* Under sudo, run shows the sources that its user may read, and no others. */
 	if (command)
 		launch_user_find(&user);
-	return lockdown_enter(&(struct lockdown){.uid = user.uid,
-						 .gid = user.gid,
-						 .may_signal = command ? command->pid : 0,
-						 .needs_admin = needs_admin,
-						 .ctx = (void *)o},
-			      err);
+	return lockdown_enter(
+		&(struct lockdown){.uid = user.uid,
+				   .gid = user.gid,
+				   .may_signal = command ? command->pid : 0,
+				   .loads_programs = o->probing != JIT_PROBING_NONE,
+				   .needs_admin = needs_admin,
+				   .ctx = (void *)o},
+		err);
 }

@@ -4,10 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/bpf.h>
+#include <linux/sockios.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -133,6 +136,23 @@ static const struct sock_filter blocks[] = {
 	REFUSE,
 	ALLOW,
 #endif
+	/* Root's terminal may take what is typed or pasted for root's input (before 6.2). */
+	IS(SYS_ioctl, 0, 7),
+	LOAD(ARG(1)),
+	IS(TIOCSTI, 4, 0),
+	IS(TIOCLINUX, 3, 0),
+	IS(FIOSETOWN, 2, 0),
+	IS(SIOCSPGRP, 1, 0),
+	ALLOW,
+	REFUSE,
+	/* A descriptor may signal its owner, with any signal. */
+	IS(SYS_fcntl, 0, 6),
+	LOAD(ARG(1)),
+	IS(F_SETOWN, 3, 0),
+	IS(F_SETOWN_EX, 2, 0),
+	IS(F_SETSIG, 1, 0),
+	ALLOW,
+	REFUSE,
 	/* Only threads. glibc falls back to clone(2), whose flags are not in memory. */
 	IS(435 /* clone3 */, 0, 1),
 	UNKNOWN,
@@ -143,11 +163,26 @@ static const struct sock_filter blocks[] = {
 	ALLOW,
 };
 
-static int filter_calls(pid_t may_signal)
+/* Maps are made and filled, and events of new CPUs get the program that is loaded. */
+static const struct sock_filter loading[] = {
+	IS(SYS_bpf, 0, 10),
+	LOAD(ARG(0)),
+	IS(BPF_PROG_LOAD, 7, 0),
+	IS(BPF_BTF_LOAD, 6, 0),
+	IS(BPF_OBJ_PIN, 5, 0),
+	IS(BPF_PROG_ATTACH, 4, 0),
+	IS(BPF_PROG_DETACH, 3, 0),
+	IS(BPF_PROG_TEST_RUN, 2, 0),
+	IS(BPF_RAW_TRACEPOINT_OPEN, 1, 0),
+	ALLOW,
+	REFUSE,
+};
+
+static int filter_calls(const struct lockdown *l)
 {
 	static const struct sock_filter allow = ALLOW, refuse = REFUSE;
 	const uint32_t own = (uint32_t)getpid();
-	const uint32_t other = may_signal ? (uint32_t)may_signal : own;
+	const uint32_t other = l->may_signal ? (uint32_t)l->may_signal : own;
 	const struct sock_filter of_processes[] = {
 		IS(SYS_kill, 0, 5),
 		LOAD(ARG(0)),
@@ -172,6 +207,8 @@ static int filter_calls(pid_t may_signal)
 	syscall_filter_begin(&f);
 	syscall_filter_list(&f, refused, ARRAY_SIZE(refused), refuse);
 	syscall_filter_add(&f, blocks, ARRAY_SIZE(blocks));
+	if (!l->loads_programs)
+		syscall_filter_add(&f, loading, ARRAY_SIZE(loading));
 	syscall_filter_add(&f, of_processes, ARRAY_SIZE(of_processes));
 	return syscall_filter_install(&f, allow, true);
 }
@@ -181,7 +218,7 @@ int lockdown_enter(const struct lockdown *l, struct error *err)
 	int rc = drop_capabilities(l);
 
 	if (!rc)
-		rc = filter_calls(l->may_signal);
+		rc = filter_calls(l);
 	if (!rc)
 		return 0;
 	errno = -rc;

@@ -13,6 +13,7 @@ struct lockdown {
 	uid_t uid; /* the process becomes this user; its own: it stays */
 	gid_t gid;
 	pid_t may_signal; /* a process that it may signal, besides itself; 0: none */
+	bool loads_programs; /* BPF programs, later: for uprobes */
 	/*
 	 * Called without CAP_SYS_ADMIN: does the collector need it? NULL: no.
 	 */
@@ -26,8 +27,9 @@ struct lockdown {
  *   files. CAP_SYS_ADMIN only where it stands for them, or is needed
  * - no_new_privs
  * - a seccomp filter without calls that execute, create processes, trace or signal other
- *   processes, mount, load modules, change ids, or write, create, remove or change files
- *   by a path
+ *   processes, type into a terminal, mount, load modules, change ids, or write, create,
+ *   remove or change files by a path; unless @l->loads_programs, without those that load or
+ *   attach BPF programs, which could read the kernel's memory and signal what runs
  *
  * Other threads that run now keep their capabilities, and get the filter. New threads
  * have the same as the calling one.

@@ -13,12 +13,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/bpf.h>
+#include <linux/sockios.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -348,17 +351,27 @@ static void try_processes(pid_t other)
 	REFUSED(syscall(SYS_tgkill, other, other, 0));
 	REFUSED(syscall(424 /* pidfd_send_signal */, 0, 0, NULL, 0));
 	REFUSED(syscall(SYS_prlimit64, other, RLIMIT_CORE, NULL, NULL));
+	/* Descriptors may signal their owner. -1: the kernel itself would say EBADF. */
+	REFUSED(fcntl(-1, F_SETOWN, other));
+	REFUSED(fcntl(-1, F_SETOWN_EX, NULL));
+	REFUSED(fcntl(-1, F_SETSIG, SIGKILL));
+	REFUSED(ioctl(-1, FIOSETOWN, &other));
+	REFUSED(ioctl(-1, SIOCSPGRP, &other));
+	REFUSED(ioctl(-1, TIOCSTI, "x"));
+	REFUSED(ioctl(-1, TIOCLINUX, "x"));
+	CHECK(ioctl(-1, FIOCLEX) < 0 && errno == EBADF);
 	CHECK(!kill(getpid(), 0));
 	CHECK(!syscall(SYS_prlimit64, 0, RLIMIT_CORE, NULL, NULL));
 }
 
 static void try_machine(void)
 {
-	REFUSED(mount("none", "/tmp", "tmpfs", 0, NULL));
-	REFUSED(umount2("/tmp", 0));
+	/* Of a place that is not there the kernel itself would say ENOENT. */
+	REFUSED(mount("none", "/proc/self/nowhere", "tmpfs", 0, NULL));
+	REFUSED(umount2("/proc/self/nowhere", 0));
 	REFUSED(syscall(SYS_init_module, NULL, 0, ""));
 	REFUSED(syscall(SYS_finit_module, 0, "", 0));
-	REFUSED(chroot("/"));
+	REFUSED(chroot("/proc/self/nowhere"));
 	REFUSED(unshare(CLONE_NEWNS));
 	REFUSED(setns(0, 0));
 	REFUSED(setuid(0));
@@ -366,6 +379,11 @@ static void try_machine(void)
 	REFUSED(socket(AF_UNIX, SOCK_STREAM, 0));
 	REFUSED(syscall(425 /* io_uring_setup */, 1, NULL));
 	REFUSED(syscall(SYS_open_by_handle_at, 0, NULL, 0));
+	/* Without attributes the kernel itself would say EFAULT or EINVAL. */
+	REFUSED(syscall(SYS_bpf, BPF_PROG_LOAD, NULL, 0));
+	REFUSED(syscall(SYS_bpf, BPF_RAW_TRACEPOINT_OPEN, NULL, 0));
+	REFUSED(syscall(SYS_bpf, BPF_PROG_TEST_RUN, NULL, 0));
+	CHECK(syscall(SYS_bpf, BPF_MAP_CREATE, NULL, 0) < 0 && errno != EPERM);
 #ifdef __x86_64__
 	/* The same calls of the x32 ABI are no way around it. */
 	REFUSED(syscall(0x40000000 | SYS_kill, getppid(), 0));
@@ -442,6 +460,23 @@ static void keep_admin(void)
 	      (before & (CAPABILITY(CAP_BPF) | CAPABILITY(CAP_PERFMON) |
 			 CAPABILITY(CAP_SYS_ADMIN))));
 	CHECK(status_number("CapEff:", 16) == status_number("CapPrm:", 16));
+	/* Now the filter alone refuses it. */
+	try_machine();
+}
+
+static void load_programs(void)
+{
+	const struct lockdown stays = {
+		.uid = geteuid(), .gid = getegid(), .loads_programs = true};
+
+	CHECK(!lockdown_enter(&stays, NULL));
+	CHECK(syscall(SYS_bpf, BPF_PROG_LOAD, NULL, 0) < 0 && errno != EPERM);
+}
+
+static void test_load_programs(void **state)
+{
+	(void)state;
+	in_a_process(load_programs);
 }
 
 static void test_keep_admin(void **state)
@@ -505,6 +540,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_give_up),
 		cmocka_unit_test(test_become),
 		cmocka_unit_test(test_keep_admin),
+		cmocka_unit_test(test_load_programs),
 	};
 
 	if (argc > 0 && !strcmp(argv[0], WORKER_ARGV0))
