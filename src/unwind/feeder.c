@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -19,7 +20,8 @@
  * programs.
  */
 #define LOOK_NS      10000000ULL
-#define EARLY_NS     2000000ULL /* part of it for files that were not requested yet */
+#define REQUESTS_NS  5000000ULL /* part of it for requests: /proc may have to be read */
+#define EARLY_NS     2000000ULL /* same for files that were not requested yet */
 #define MAX_REQUESTS 4096
 /*
  * Pause of an image after its segments were built. Otherwise an image that keeps
@@ -108,7 +110,10 @@ struct unwind_feeder {
 	/* Indices in used where the next look begins, round robin. */
 	size_t next_from, interps_from, codes_from;
 
-	struct lb_unwind_request *requests; /* heap */
+	struct waiting_request {
+		struct lb_unwind_request request;
+		uint64_t time_ns; /* CLOCK_MONOTONIC: when it came */
+	} * requests; /* heap */
 	size_t nr_requests, cap_requests;
 	uint64_t jit_changes; /* of all images, at the last comparison */
 	bool is_expecting; /* some images may have changed */
@@ -754,7 +759,8 @@ void unwind_feeder_request(struct unwind_feeder *w,
 		w->totals.nr_requests_dropped++;
 		return;
 	}
-	w->requests[w->nr_requests++] = *request;
+	w->requests[w->nr_requests++] =
+		(struct waiting_request){*request, clock_now_ns()};
 }
 
 static void want_page(struct unwind_feeder *w, const struct process *p, uint64_t ip)
@@ -770,12 +776,13 @@ static void want_page(struct unwind_feeder *w, const struct process *p, uint64_t
 		unwind_files_want(w->files, m, ip, p->tenant);
 }
 
-static void take_request(struct unwind_feeder *w, const struct lb_unwind_request *r)
+static void take_request(struct unwind_feeder *w, const struct waiting_request *waiting)
 {
+	const struct lb_unwind_request *r = &waiting->request;
 	const struct process *p =
 		r->ip ? process_table_first_sample(w->processes, &r->image,
-						   clock_now_ns())
-		      : process_table_expect(w->processes, &r->image, clock_now_ns());
+						   waiting->time_ns)
+		      : process_table_expect(w->processes, &r->image, waiting->time_ns);
 	struct watched_image *img = sampled_image(w, p);
 
 	if (!img)
@@ -787,6 +794,20 @@ static void take_request(struct unwind_feeder *w, const struct lb_unwind_request
 		want_page(w, p, r->ip);
 	else
 		w->look_again_ns = clock_now_ns() + LOADING_NS;
+}
+
+/* At least one, as above; the others wait for the next look. */
+static void take_requests(struct unwind_feeder *w, uint64_t deadline_ns)
+{
+	size_t nr = 0;
+
+	while (nr < w->nr_requests && (!nr || clock_now_ns() < deadline_ns))
+		take_request(w, &w->requests[nr++]);
+	w->nr_requests -= nr;
+	if (!w->nr_requests)
+		return;
+	memmove(w->requests, w->requests + nr, w->nr_requests * sizeof(*w->requests));
+	w->is_behind = true;
 }
 
 /* ---- look ---- */
@@ -805,9 +826,7 @@ void unwind_feeder_look(struct unwind_feeder *w)
 	shared_worker_be_patient(w->decoder);
 	deadline_ns = clock_now_ns() + LOOK_NS;
 	w->is_behind = false;
-	for (size_t i = 0; i < w->nr_requests; i++)
-		take_request(w, &w->requests[i]);
-	w->nr_requests = 0;
+	take_requests(w, deadline_ns - LOOK_NS + REQUESTS_NS);
 	update_dirty(w, deadline_ns);
 	/*
 	 * Before the rows, which take longer: interpreted lines need no rows, and a

@@ -63,11 +63,20 @@ struct jit_store *process_table_jit_store(struct process_table *t)
 	return &jit_store;
 }
 
+static uint64_t first_sample_ns; /* what one takes */
+static uint64_t identified_ns[MAX_PROCS]; /* the time by which it was identified */
+static size_t nr_identified;
+
 struct process *process_table_first_sample(struct process_table *t,
 					   const struct lb_image *id, uint64_t time_ns)
 {
-	(void)time_ns;
-	return process_table_at(t, id->tgid - 1);
+	struct process *p = process_table_at(t, id->tgid - 1);
+
+	assert_non_null(p);
+	identified_ns[p->id] = time_ns;
+	nr_identified++;
+	fake_now_ns += first_sample_ns;
+	return p;
 }
 
 struct process *process_table_expect(struct process_table *t, const struct lb_image *id,
@@ -167,7 +176,8 @@ static int set_up(void **state)
 	fake_interpreter = &python;
 	fake_now_ns = 1000 * SECOND_NS;
 	fake_call_ns = 0;
-	nr_procs = nr_asked = nr_read_cut = 0;
+	nr_procs = nr_asked = nr_read_cut = nr_identified = 0;
+	first_sample_ns = 0;
 	read_cut_answer = WORKER_OK;
 	shared_worker_init(&shared, NULL, true);
 	assert_int_equal(
@@ -304,6 +314,32 @@ static void a_look_that_is_out_of_time_reads_codes_of_one_process_in_turn(void *
 	}
 	unwind_feeder_look(w);
 	assert_int_equal(nr_read_cut, 6);
+}
+
+/* To identify a process may take a read of /proc. */
+static void requests_have_5_ms_of_a_look(void **state)
+{
+	struct lb_unwind_request request = {.ip = PYTHON_AT, .kind = LB_REQUEST_PAGE};
+	uint64_t came_ns = fake_now_ns;
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++) {
+		request.image = image_of(add_process(LOCATE_NOT_YET));
+		unwind_feeder_request(w, &request);
+	}
+	first_sample_ns = 3 * MS_NS;
+	unwind_feeder_look(w);
+	assert_int_equal(nr_identified, 2);
+	assert_int_equal(unwind_feeder_wait_ms(w, 1000), 0);
+	first_sample_ns = 10 * MS_NS;
+	unwind_feeder_look(w);
+	assert_int_equal(nr_identified, 3); /* one at least */
+	first_sample_ns = 0;
+	unwind_feeder_look(w);
+	assert_int_equal(nr_identified, 5);
+	/* By the time when they came: a process may have called exec since. */
+	for (size_t i = 0; i < 5; i++)
+		assert_int_equal(identified_ns[i], came_ns);
 }
 
 /* ---- queries ---- */
@@ -478,6 +514,7 @@ int main(void)
 		TEST(a_look_that_is_out_of_time_serves_one_process),
 		TEST(a_look_that_is_out_of_time_asks_one_process_in_turn),
 		TEST(a_look_that_is_out_of_time_reads_codes_of_one_process_in_turn),
+		TEST(requests_have_5_ms_of_a_look),
 		TEST(a_process_is_asked_at_growing_intervals),
 		TEST(all_processes_together_are_asked_50_times_then_200_times_a_second),
 		TEST(a_layout_that_is_not_known_is_asked_once),
