@@ -424,6 +424,7 @@ bool cgroup_user(const char *path, size_t len, uint32_t *ret)
 {
 	struct text_part t = without_parents(path, len), uid;
 	char slice[64];
+	uint32_t user;
 
 	if (!text_begins(t, "/user.slice/user-"))
 		return false;
@@ -431,9 +432,12 @@ bool cgroup_user(const char *path, size_t len, uint32_t *ret)
 	uid.len = text_span(uid, DIGITS);
 	if (!uid.len || uid.len > CLAIM_BYTES - 1)
 		return false;
-	*ret = (uint32_t)strtoul(uid.at, NULL, 10);
-	snprintf(slice, sizeof(slice), "/user.slice/user-%u.slice/", *ret);
-	return *ret && text_begins(t, slice);
+	user = (uint32_t)strtoul(uid.at, NULL, 10);
+	snprintf(slice, sizeof(slice), "/user.slice/user-%u.slice/", user);
+	if (!user || !text_begins(t, slice))
+		return false;
+	*ret = user;
+	return true;
 }
 
 /* "/user.slice/user-1000.slice/user@1000.service/..." */

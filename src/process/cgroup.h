@@ -58,7 +58,7 @@ bool cgroup_owner_at(int dir, const char *path, size_t len, struct cgroup_owner 
 
 /**
  * Returns whether the path is in the slice that systemd makes for a user who is logged in:
- * "/user.slice/user-1000.slice/...".
+ * "/user.slice/user-1000.slice/...". Root's slice is none: su leaves other users there.
  */
 bool cgroup_user(const char *path, size_t len, uint32_t *ret);
 

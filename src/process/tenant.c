@@ -12,6 +12,7 @@ static struct tenant tenant_in(const struct process *p, const char *container,
 			       const char *path, size_t len)
 {
 	struct tenant who = {.uid = p->uid};
+	uint32_t user;
 	char *end;
 
 	if (*container) {
@@ -20,8 +21,8 @@ static struct tenant tenant_in(const struct process *p, const char *container,
 		if (end == container || *end != '/' || !who.uid)
 			who = (struct tenant){
 				.container = hash_bytes(0, container, strlen(container))};
-	} else if (!p->in_our_user_ns) {
-		cgroup_user(path, len, &who.uid);
+	} else if (!p->in_our_user_ns && cgroup_user(path, len, &user)) {
+		who.uid = user;
 	}
 	return who;
 }

@@ -374,6 +374,36 @@ static void hierarchies(void **state)
 	}
 }
 
+/* Whoever is in no user's slice stays who he is. */
+static void slices_of_users(void **state)
+{
+	static const struct {
+		const char *path;
+		uint32_t uid; /* 77: none */
+	} slices[] = {
+		{"/user.slice/user-1000.slice/session-3.scope", 1000},
+		{"/../../user.slice/user-1000.slice/session-3.scope", 1000},
+		{"/user.slice/user-0.slice/session-4.scope", 77},
+		{"/user.slice/user-1000.slice", 77},
+		{"/user.slice/user-1000.service/x", 77},
+		{"/user.slice/user-01000.slice/x", 77},
+		{"/user.slice/user-4294968296.slice/x", 77}, /* 2^32 + 1000 */
+		{"/user.slice/user-.slice/x", 77},
+		{"/a/user.slice/user-1000.slice/x", 77},
+		{"/", 77},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(slices); i++) {
+		const char *path = slices[i].path;
+		uint32_t uid = 77;
+		bool is_user = cgroup_user(path, strlen(path), &uid);
+
+		if (uid != slices[i].uid || is_user != (uid != 77))
+			fail_msg("%s: %d %u", path, is_user, uid);
+	}
+}
+
 static void runtimes_have_names(void **state)
 {
 	(void)state;
@@ -390,6 +420,7 @@ int main(void)
 		cmocka_unit_test(names_in_folders_of_users),
 		cmocka_unit_test(long_paths),
 		cmocka_unit_test(hierarchies),
+		cmocka_unit_test(slices_of_users),
 		cmocka_unit_test(runtimes_have_names),
 	};
 

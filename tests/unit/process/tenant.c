@@ -105,6 +105,7 @@ static void assert_tenants(void)
 	assert_false(tenant_is_same(tenant_of(22), web));
 	assert_user(30, 1000);
 	assert_user(31, 1000);
+	assert_user(32, 1000);
 }
 
 /* At the scan, and when the owner is read with the first sample. */
@@ -120,9 +121,11 @@ static void the_container_or_the_user_pays(void **state)
 	/* Users that he got from /etc/subuid, in a container of his and without one. */
 	add(30, 165000, ROOTLESS);
 	add(31, 165001, SLICE "session-3.scope\n");
+	/* After "su - bob" in root's session: bob's, not root's. */
+	add(32, 1000, "0::/user.slice/user-0.slice/session-4.scope\n");
 	scan();
 	assert_tenants();
-	for (uint32_t pid = 10; pid <= 31; pid++)
+	for (uint32_t pid = 10; pid <= 32; pid++)
 		if (process_table_newest(table, pid))
 			sample(pid);
 	assert_tenants();
