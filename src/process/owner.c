@@ -22,6 +22,7 @@
 /* Most ancestors searched for a process that is gone. */
 #define MAX_ANCESTORS 8
 #define MAX_CGROUPS   65536
+#define MAX_GONE      4096 /* a power of two */
 
 /* A cgroup that samples were in. */
 struct sampled_cgroup {
@@ -38,6 +39,11 @@ struct process_owners {
 	struct sampled_cgroup **cgroups; /* separate allocations: rows point at them */
 	size_t nr_cgroups, cap_cgroups;
 	struct hashmap by_id;
+	/*
+	 * Ids that were not found, each at the place of its hash; 0: none. To look for
+	 * one is a request to a broker, and each of the rows of short units has its id.
+	 */
+	uint64_t gone[MAX_GONE];
 };
 
 struct container_names *owner_container_names(int proc_fd)
@@ -425,15 +431,18 @@ const struct process_owner *process_owners_find(struct process_table *t,
 						uint64_t cgroup_id, uint64_t time_ns)
 {
 	struct process_owners *o = t->owners;
+	uint64_t hash = hash_u64(0, cgroup_id), *gone = &o->gone[hash % MAX_GONE];
 	struct sampled_cgroup *known;
 	uint32_t item;
 
-	if (o->v2_fd < 0 || !cgroup_id)
+	if (o->v2_fd < 0 || !cgroup_id || *gone == cgroup_id)
 		return NULL;
-	item = hashmap_get(&o->by_id, hash_u64(0, cgroup_id), is_id, &cgroup_id, o);
+	item = hashmap_get(&o->by_id, hash, is_id, &cgroup_id, o);
 	known = item == HASHMAP_NONE ? add_cgroup(t, cgroup_id) : o->cgroups[item];
-	if (!known)
+	if (!known) {
+		*gone = cgroup_id;
 		return NULL;
+	}
 	if (known->used_ns < time_ns)
 		known->used_ns = time_ns;
 	return &known->owner;
@@ -443,6 +452,7 @@ void process_owners_forget(struct process_owners *o, uint64_t before_ns)
 {
 	size_t nr = 0;
 
+	memset(o->gone, 0, sizeof(o->gone));
 	for (size_t i = 0; i < o->nr_cgroups; i++) {
 		struct sampled_cgroup *known = o->cgroups[i];
 		uint64_t hash = hash_u64(0, known->id);

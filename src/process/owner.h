@@ -34,7 +34,7 @@ void owner_fill_late(struct process_table *t, struct image *img);
 /** See process_table_cgroup(). */
 const struct process_owner *process_owners_find(struct process_table *t,
 						uint64_t cgroup_id, uint64_t time_ns);
-/** Forgets cgroup ids that no sample has had since @before_ns. */
+/** Forgets cgroup ids that no sample has had since @before_ns, or that were not found. */
 void process_owners_forget(struct process_owners *o, uint64_t before_ns);
 
 /** Retries missing names of containers. */
