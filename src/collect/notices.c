@@ -15,6 +15,8 @@
 
 /* The rings together have less. */
 #define MAX_BATCH_BYTES ((size_t)64 << 20)
+/* What those that are announced together should take at most. */
+#define TOGETHER_NS 10000000ULL
 
 /* In a batch; its bytes follow, 8-aligned. */
 struct notice {
@@ -117,18 +119,22 @@ static const struct notice *notice_at(const struct notice_batch *b, size_t at)
 }
 
 /* Return: the end of those that were announced. */
-static size_t announce(const struct notice_batch *b, const struct notice_receiver *to)
+static size_t announce(const struct notices *n, const struct notice_batch *b,
+		       const struct notice_receiver *to, size_t *ret_nr)
 {
 	bool has_room = true;
-	size_t at = b->at;
+	size_t at = b->at, nr = 0;
 
 	while (at < b->nr && has_room) {
 		const struct notice *notice = notice_at(b, at);
 
-		has_room = to->announce(to->ctx, (const void *)(notice + 1));
+		nr++;
+		has_room = to->announce(to->ctx, (const void *)(notice + 1)) &&
+			   nr != n->together;
 		at += room_of(notice->size);
 	}
 	to->announced(to->ctx, true);
+	*ret_nr = nr;
 	return at;
 }
 
@@ -141,18 +147,30 @@ static void take_next(struct notice_batch *b, const struct notice_receiver *to)
 }
 
 /*
- * Of first samples; those that were announced together are all delivered, because what was
- * read of them is soon out of date. Return: whether all were delivered.
+ * Those that were announced together are all delivered, because what was read of them is
+ * soon out of date.
  */
-static bool deliver_firsts(struct notice_batch *b, const struct notice_receiver *to,
-			   uint64_t until_ns)
+static void deliver_together(struct notices *n, struct notice_batch *b,
+			     const struct notice_receiver *to)
+{
+	uint64_t begin_ns = clock_now_ns();
+	size_t nr, end = announce(n, b, to, &nr);
+
+	while (b->at < end)
+		take_next(b, to);
+	to->announced(to->ctx, false);
+	if (clock_now_ns() - begin_ns > TOGETHER_NS)
+		n->together = nr > 2 ? nr / 2 : 1;
+	else if (nr == n->together)
+		n->together *= 2;
+}
+
+/* Of first samples. Return: whether all were delivered. */
+static bool deliver_firsts(struct notices *n, struct notice_batch *b,
+			   const struct notice_receiver *to, uint64_t until_ns)
 {
 	while (b->at < b->nr) {
-		size_t end = announce(b, to);
-
-		while (b->at < end)
-			take_next(b, to);
-		to->announced(to->ctx, false);
+		deliver_together(n, b, to);
 		if (b->at < b->nr && clock_now_ns() >= until_ns)
 			return false;
 	}
@@ -205,8 +223,8 @@ void notices_deliver(struct notices *n, const struct notice_receiver *to,
 	n->is_delivering = true;
 	notices_gather(n);
 	others = turn(&n->others);
-	if (deliver_firsts(&n->firsts.batches[n->firsts.filling ^ 1], to, until_ns))
-		deliver_firsts(turn(&n->firsts), to, until_ns);
+	if (deliver_firsts(n, &n->firsts.batches[n->firsts.filling ^ 1], to, until_ns))
+		deliver_firsts(n, turn(&n->firsts), to, until_ns);
 	deliver_others(n, others, to);
 	n->is_delivering = false;
 }

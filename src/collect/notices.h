@@ -47,6 +47,8 @@ struct notices {
 		} batches[2]; /* one is filled while the other is delivered */
 		unsigned int filling;
 	} firsts, others; /* first samples, and all others */
+	/* How many first samples are announced together; 0: as many as there are. */
+	size_t together;
 	bool is_delivering;
 	bool wants_drain; /* a slot is half full */
 };
@@ -71,7 +73,7 @@ void notices_keep(struct notices *n, enum notice_kind kind, const void *data,
 /**
  * Empties the rings and delivers what they had, after what was left before: first samples
  * until @until_ns (CLOCK_MONOTONIC), at least those that are announced together, and then
- * the others. What is gathered meanwhile is left for the next call. So a storm of new
+ * the others. Fewer are announced together where they take long. What is gathered meanwhile is left for the next call. So a storm of new
  * processes, each of which is looked at, keeps the caller from nothing else. Not from
  * within a handler.
  *

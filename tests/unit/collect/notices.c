@@ -6,7 +6,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -22,7 +24,7 @@ static struct notices n;
 static int rings[3]; /* empty */
 
 /* What was delivered: "f1" is the first sample of process 1; r: request, c: code. */
-static char told[3 * MAX_TOLD + 1];
+static char told[4 * MAX_TOLD + 1];
 static uint32_t known; /* a bit for each process whose first sample was delivered */
 static size_t nr_together, nr_announced; /* announced at once */
 static void (*meanwhile)(void); /* while the next one is delivered */
@@ -60,8 +62,8 @@ static void take(void *ctx, enum notice_kind kind, const void *data, size_t size
 	uint32_t tgid = kind == NOTICE_FIRST_SAMPLE ? first->tgid : image->tgid;
 
 	(void)ctx;
-	assert_true(strlen(told) + 3 < sizeof(told));
-	snprintf(told + strlen(told), 4, "%s%c%u", *told ? " " : "", "frc"[kind], tgid);
+	assert_true(strlen(told) + 4 < sizeof(told));
+	snprintf(told + strlen(told), 5, "%s%c%u", *told ? " " : "", "frc"[kind], tgid);
 	if (kind == NOTICE_FIRST_SAMPLE)
 		known |= 1U << tgid;
 	if (kind == NOTICE_CODE)
@@ -157,6 +159,38 @@ static void without_time_those_announced_together_are_told(void **state)
 	assert_false(notices_are_left(&n));
 }
 
+static void take_long(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = 15000000}, NULL);
+}
+
+/* Where one takes long, so that all of a group would keep the caller too long. */
+static void slow_ones_are_announced_one_by_one(void **state)
+{
+	(void)state;
+	nr_together = 8;
+	for (uint32_t tgid = 1; tgid <= 15; tgid++)
+		first_sample_of(tgid);
+	meanwhile = take_long;
+	assert_told(NO_TIME, "f1 f2 f3 f4 f5 f6 f7 f8");
+	nr_announced = 0;
+	meanwhile = take_long;
+	assert_told(NO_TIME, "f9 f10 f11 f12");
+	nr_announced = 0;
+	meanwhile = take_long;
+	assert_told(NO_TIME, "f13 f14");
+	meanwhile = take_long;
+	assert_told(NO_TIME, "f15");
+	/* And together again where they do not; this thread may lose the CPU. */
+	for (int try = 0; try < 1000 && n.together < 4; try++) {
+		for (uint32_t tgid = 1; tgid <= 8; tgid++)
+			first_sample_of(tgid);
+		nr_announced = 0;
+		assert_told(ALL_TIME, "f1 f2 f3 f4 f5 f6 f7 f8");
+	}
+	assert_true(n.together >= 4);
+}
+
 /*
  * Process 2 may have called exec since its sample: it must not be identified by a request,
  * which has no time.
@@ -227,6 +261,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(first_samples_come_before_all_others),
 		TEST(without_time_those_announced_together_are_told),
+		TEST(slow_ones_are_announced_one_by_one),
 		TEST(images_are_identified_by_their_first_samples),
 		TEST(code_waits_as_long_as_its_first_sample),
 		TEST(what_has_no_first_sample_is_told),
