@@ -233,22 +233,33 @@ int child_serve_reap(void *ctx, const struct broker_message *request,
 
 static int ask_to_spawn(struct child *ret)
 {
-	pid_t pid;
-	struct broker_message reply = {.data = &pid, .len = sizeof(pid)};
+	struct child child = CHILD_NONE;
+	struct broker_message reply = {.data = &child.pid, .len = sizeof(child.pid)};
 	int rc = broker_ask(BROKER_HELPERS, BROKER_START_CHILD, NULL, &reply);
-	_cleanup_close_ int sock = reply.nr_fds > 0 ? reply.fds[0] : -1;
-	_cleanup_close_ int pidfd = reply.nr_fds > 1 ? reply.fds[1] : -1;
+	uint64_t unused = 0;
 
-	if (!rc && (sock < 0 || pidfd < 0))
+	if (reply.nr_fds > 0)
+		child.sock = reply.fds[0];
+	if (reply.nr_fds > 1)
+		child.pidfd = reply.fds[1];
+	if (rc) {
+		cleanup_closep(&child.sock);
+		cleanup_closep(&child.pidfd);
+		return rc;
+	}
+	if (child.sock < 0 || child.pidfd < 0)
 		rc = -EMFILE; /* the kernel had no room here for the descriptors */
 	if (!rc)
-		rc = move_up(&sock);
+		rc = move_up(&child.sock);
 	if (!rc)
-		rc = move_up(&pidfd);
-	if (rc)
+		rc = move_up(&child.pidfd);
+	if (rc) {
+		/* The broker has a place for it until it is reaped. */
+		child_kill(&child, CHILD_NO_USER, 0, &unused);
+		child_forget_undead(&unused);
 		return rc;
-	*ret = (struct child){
-		.pid = pid, .pidfd = take_fd(&pidfd), .sock = take_fd(&sock)};
+	}
+	*ret = child;
 	return 0;
 }
 
@@ -260,14 +271,18 @@ static void ask_to_kill(const struct child *child)
 		   &(struct broker_message){.data = &pid, .len = sizeof(pid)}, NULL);
 }
 
-static uint64_t ask_to_reap(pid_t pid)
+/* Return: 0, -EAGAIN: it has not ended, or another negative errno: it is gone. */
+static int ask_to_reap(pid_t pid, uint64_t *cpu_ns)
 {
-	uint64_t cpu_ns = 0;
-	struct broker_message reply = {.data = &cpu_ns, .len = sizeof(cpu_ns)};
+	uint64_t used_ns = 0;
+	struct broker_message reply = {.data = &used_ns, .len = sizeof(used_ns)};
+	int rc = broker_ask(BROKER_HELPERS, BROKER_REAP_CHILD,
+			    &(struct broker_message){.data = &pid, .len = sizeof(pid)},
+			    &reply);
 
-	broker_ask(BROKER_HELPERS, BROKER_REAP_CHILD,
-		   &(struct broker_message){.data = &pid, .len = sizeof(pid)}, &reply);
-	return cpu_ns;
+	if (!rc)
+		*cpu_ns += used_ns;
+	return rc;
 }
 
 /* ---- ours ---- */
@@ -287,11 +302,14 @@ static bool reap(struct child *child, int timeout_ms, uint64_t *cpu_ns)
 {
 	struct pollfd pfd = {.fd = child->pidfd, .events = POLLIN};
 
-	if (poll(&pfd, 1, timeout_ms) <= 0)
+	/* The pidfd of a broker's child may have been lost: then the broker tells. */
+	if (child->pidfd >= 0 && poll(&pfd, 1, timeout_ms) <= 0)
 		return false;
-	*cpu_ns += broker_is_there(BROKER_HELPERS) ? ask_to_reap(child->pid)
-						   : reap_here(child->pid);
-	close(child->pidfd);
+	if (!broker_is_there(BROKER_HELPERS))
+		*cpu_ns += reap_here(child->pid);
+	else if (ask_to_reap(child->pid, cpu_ns) == -EAGAIN)
+		return false;
+	cleanup_closep(&child->pidfd);
 	*child = CHILD_NONE;
 	return true;
 }
@@ -312,7 +330,7 @@ void child_kill(struct child *child, uint32_t uid, int wait_ms, uint64_t *cpu_ns
 		ask_to_kill(child);
 	else
 		kill_here(child);
-	close(child->sock);
+	cleanup_closep(&child->sock);
 	child->sock = -1;
 	if (reap(child, wait_ms, cpu_ns))
 		return;

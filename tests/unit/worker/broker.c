@@ -279,6 +279,54 @@ static void test_no_workers(void **state)
 	in_a_process(work_without_broker);
 }
 
+static bool has_children(pid_t parent)
+{
+	char path[64];
+	_cleanup_fclose_ FILE *f = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)parent,
+		 (int)parent);
+	f = fopen(path, "re");
+	CHECK(f);
+	return fgetc(f) != EOF;
+}
+
+/*
+ * Where the collector has room for none or one of a child's descriptors, or cannot move
+ * them up, the child ends, and the broker has its place again.
+ */
+static void start_without_descriptors(void)
+{
+	struct rlimit before, few;
+	struct child child;
+	int lowest;
+
+	closefrom(STDERR_FILENO + 1);
+	begin_broker(BROKER_HELPERS, EVERYTHING);
+	lowest = dup(STDIN_FILENO);
+	CHECK(lowest >= 0 && !close(lowest));
+	CHECK(!getrlimit(RLIMIT_NOFILE, &before));
+	for (int nr = 0; nr <= 2; nr++) {
+		few = before;
+		few.rlim_cur = (rlim_t)(lowest + nr);
+		CHECK(!setrlimit(RLIMIT_NOFILE, &few));
+		CHECK(child_spawn(&child) == (nr < 2 ? -EMFILE : -EINVAL));
+		CHECK(dup(STDIN_FILENO) == (nr ? lowest : -1));
+		CHECK(!setrlimit(RLIMIT_NOFILE, &before));
+		for (int i = 0; i < 6000 && child_nr_undead(); i++)
+			usleep(10000);
+		CHECK(!child_nr_undead());
+		CHECK(!has_children(broker_pid(BROKER_HELPERS)));
+		close(lowest);
+	}
+}
+
+static void test_start_without_descriptors(void **state)
+{
+	(void)state;
+	in_a_process(start_without_descriptors);
+}
+
 /* Only children that it started can be killed through a broker. */
 static void kill_others(void)
 {
@@ -536,6 +584,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_end_with_collector),
 		cmocka_unit_test(test_workers),
 		cmocka_unit_test(test_no_workers),
+		cmocka_unit_test(test_start_without_descriptors),
 		cmocka_unit_test(test_kill_others),
 		cmocka_unit_test(test_give_up),
 		cmocka_unit_test(test_become),
