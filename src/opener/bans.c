@@ -3,7 +3,8 @@
 
 #include <unistd.h>
 
-void bans_add(struct bans *b, const struct ban_subject *subject, int fd, uint64_t now_ns)
+void bans_add(struct bans *b, const struct ban_subject *subject, int fd, uint64_t stuck,
+	      uint64_t now_ns)
 {
 	struct ban *place = &b->bans[b->next];
 
@@ -11,7 +12,8 @@ void bans_add(struct bans *b, const struct ban_subject *subject, int fd, uint64_
 		close(place->fd);
 	else
 		b->nr++;
-	*place = (struct ban){.subject = *subject, .fd = fd, .time_ns = now_ns};
+	*place = (struct ban){
+		.subject = *subject, .fd = fd, .time_ns = now_ns, .stuck = stuck};
 	b->next = (b->next + 1) % MAX_BANS;
 }
 
@@ -23,13 +25,13 @@ static bool is_same(const struct ban_subject *a, const struct ban_subject *b)
 }
 
 bool bans_have(const struct bans *b, const struct ban_subject *subject, uint64_t now_ns,
-	       uint64_t mount_ns)
+	       uint64_t ban_ns, bool (*is_stuck)(uint64_t number))
 {
 	for (size_t i = 0; i < b->nr; i++) {
 		const struct ban *ban = &b->bans[i];
 
 		if (is_same(&ban->subject, subject) &&
-		    (ban->subject.inode || now_ns - ban->time_ns < mount_ns))
+		    (now_ns - ban->time_ns < ban_ns || is_stuck(ban->stuck)))
 			return true;
 	}
 	return false;

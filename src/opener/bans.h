@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What looks got stuck at, and is not looked at again. */
+/* What looks got stuck at, and is not looked at for a time. */
 #ifndef LB_OPENER_BANS_H
 #define LB_OPENER_BANS_H
 
@@ -27,6 +27,7 @@ struct bans {
 		struct ban_subject subject;
 		int fd; /* O_PATH: while it is open nothing else has these numbers */
 		uint64_t time_ns;
+		uint64_t stuck; /* number of the child that got stuck there; 0: none */
 	} bans[MAX_BANS];
 	size_t nr, next;
 };
@@ -35,16 +36,18 @@ struct bans {
  * Bans @subject. When all places are taken, the oldest ban ends.
  *
  * @fd      a descriptor of it, which the bans own now
+ * @stuck   see struct ban
  * @now_ns  CLOCK_MONOTONIC
  */
-void bans_add(struct bans *b, const struct ban_subject *subject, int fd, uint64_t now_ns);
+void bans_add(struct bans *b, const struct ban_subject *subject, int fd, uint64_t stuck,
+	      uint64_t now_ns);
 
 /**
- * Is it banned? A process is for good. A mount is for @mount_ns: a file of a good one may be
- * late once, on a slow disk.
+ * Is it banned? For @ban_ns it is, and as long as the child that got stuck there is: a good
+ * one may be late once, because of a slow disk, or while a large process forks.
  */
 bool bans_have(const struct bans *b, const struct ban_subject *subject, uint64_t now_ns,
-	       uint64_t mount_ns);
+	       uint64_t ban_ns, bool (*is_stuck)(uint64_t number));
 
 /** Ends all bans. */
 void bans_clear(struct bans *b);

@@ -85,10 +85,10 @@ static bool is_banned(int base_fd, const struct look *look)
 
 	return opener.bans.nr && find_subject(base_fd, look, &subject) &&
 	       bans_have(&opener.bans, &subject, clock_now_ns(),
-			 OPENER_LATE_S * CLOCK_SECOND_NS);
+			 OPENER_LATE_S * CLOCK_SECOND_NS, child_is_undead);
 }
 
-static void ban(int base_fd, const struct look *look)
+static void ban(int base_fd, const struct look *look, uint64_t stuck)
 {
 	struct ban_subject subject;
 	int fd = -1;
@@ -96,7 +96,7 @@ static void ban(int base_fd, const struct look *look)
 	if (find_subject(base_fd, look, &subject))
 		fd = fcntl(base_fd, F_DUPFD_CLOEXEC, 0);
 	if (fd >= 0)
-		bans_add(&opener.bans, &subject, fd, clock_now_ns());
+		bans_add(&opener.bans, &subject, fd, stuck, clock_now_ns());
 }
 
 /* ---- requests ---- */
@@ -256,8 +256,7 @@ static void on_late(int base_fd, uint32_t uid, const struct look *look)
 	if (uid == CHILD_NO_USER && look->where == LOOK_BELOW)
 		uid = user_of(base_fd);
 	note_late(uid);
-	worker_charge_stuck(opener.worker, uid);
-	ban(base_fd, look);
+	ban(base_fd, look, worker_charge_stuck(opener.worker, uid));
 	log_debug("%s of a target of user %u did not answer in time, skipping",
 		  look->name ? look->name : "a file", uid);
 }

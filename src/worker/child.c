@@ -317,15 +317,17 @@ static bool reap(struct child *child, int timeout_ms, uint64_t *cpu_ns)
 /* Killed children that are not dead yet. */
 static struct undead {
 	struct child child;
+	uint64_t number;
 	uint32_t uid;
 	uint64_t *cpu_ns; /* NULL: its owner is gone */
 } undead[CHILD_MAX_UNDEAD + CHILD_MAX_RUNNING];
 static size_t nr_undead;
+static uint64_t last_number;
 
-void child_kill(struct child *child, uint32_t uid, int wait_ms, uint64_t *cpu_ns)
+uint64_t child_kill(struct child *child, uint32_t uid, int wait_ms, uint64_t *cpu_ns)
 {
 	if (!child->pid)
-		return;
+		return 0;
 	if (broker_is_there(BROKER_HELPERS))
 		ask_to_kill(child);
 	else
@@ -333,11 +335,12 @@ void child_kill(struct child *child, uint32_t uid, int wait_ms, uint64_t *cpu_ns
 	cleanup_closep(&child->sock);
 	child->sock = -1;
 	if (reap(child, wait_ms, cpu_ns))
-		return;
+		return 0;
 	assert(nr_undead < ARRAY_SIZE(undead));
-	undead[nr_undead++] =
-		(struct undead){.child = *child, .uid = uid, .cpu_ns = cpu_ns};
+	undead[nr_undead++] = (struct undead){
+		.child = *child, .number = ++last_number, .uid = uid, .cpu_ns = cpu_ns};
 	*child = CHILD_NONE;
+	return last_number;
 }
 
 static void reap_undead(void)
@@ -364,14 +367,28 @@ bool child_has_room(uint32_t uid)
 	return nr < max && nr_undead < CHILD_MAX_UNDEAD;
 }
 
-void child_charge_undead(const uint64_t *cpu_ns, uint32_t uid)
+static struct undead *find_undead(uint64_t number)
 {
-	for (size_t i = nr_undead; i-- > 0;) {
-		if (undead[i].cpu_ns != cpu_ns)
-			continue;
-		undead[i].uid = uid;
-		return;
-	}
+	for (size_t i = 0; i < nr_undead; i++)
+		if (undead[i].number == number)
+			return &undead[i];
+	return NULL;
+}
+
+void child_charge_undead(uint64_t number, uint32_t uid)
+{
+	struct undead *found = find_undead(number);
+
+	if (found)
+		found->uid = uid;
+}
+
+bool child_is_undead(uint64_t number)
+{
+	if (!find_undead(number))
+		return false;
+	reap_undead();
+	return find_undead(number);
 }
 
 size_t child_nr_undead(void)

@@ -55,8 +55,9 @@ pid_t child_parent(void);
  *
  * @uid     user of the target that it served last, or CHILD_NO_USER
  * @cpu_ns  gets its CPU time when it is reaped, maybe later: see child_forget_undead()
+ * Return: the number of a child that was put aside; 0: it is dead.
  */
-void child_kill(struct child *child, uint32_t uid, int wait_ms, uint64_t *cpu_ns);
+uint64_t child_kill(struct child *child, uint32_t uid, int wait_ms, uint64_t *cpu_ns);
 
 /**
  * Reaps children that died since. Return: whether one more, and one more that serves a
@@ -64,8 +65,11 @@ void child_kill(struct child *child, uint32_t uid, int wait_ms, uint64_t *cpu_ns
  */
 bool child_has_room(uint32_t uid);
 
-/** The child that was put aside last, by the owner of @cpu_ns, served a target of @uid. */
-void child_charge_undead(const uint64_t *cpu_ns, uint32_t uid);
+/** The child that was put aside with this number served a target of @uid. */
+void child_charge_undead(uint64_t number, uint32_t uid);
+
+/** Reaps those that died since. Return: whether this one is still put aside. 0: no. */
+bool child_is_undead(uint64_t number);
 
 /** Returns how many are put aside. */
 size_t child_nr_undead(void);

@@ -84,6 +84,7 @@ struct worker {
 	struct child child;
 	uint32_t uid; /* user of the target that is served; CHILD_NO_USER */
 	uint64_t dead_cpu_ns; /* of children that were reaped */
+	uint64_t stuck; /* number of the child that was killed last; 0: it is dead */
 	unsigned int nr_child_calls;
 	struct call call;
 	uint8_t *reply;
@@ -101,9 +102,10 @@ static void call_free_parts(struct call *call)
 
 static void kill_child(struct worker *w)
 {
-	child_kill(&w->child, w->uid,
-		   w->config.kind == WORKER_DECODER ? CHILD_KILL_WAIT_MS : STUCK_WAIT_MS,
-		   &w->dead_cpu_ns);
+	w->stuck = child_kill(&w->child, w->uid,
+			      w->config.kind == WORKER_DECODER ? CHILD_KILL_WAIT_MS
+							       : STUCK_WAIT_MS,
+			      &w->dead_cpu_ns);
 }
 
 int worker_new(const struct worker_config *config, struct worker **ret, struct error *err)
@@ -600,9 +602,10 @@ void worker_serves(struct worker *w, uint32_t uid)
 	w->uid = uid;
 }
 
-void worker_charge_stuck(struct worker *w, uint32_t uid)
+uint64_t worker_charge_stuck(struct worker *w, uint32_t uid)
 {
-	child_charge_undead(&w->dead_cpu_ns, uid);
+	child_charge_undead(w->stuck, uid);
+	return w->stuck;
 }
 
 size_t worker_take_fds(struct worker *w, int *ret, size_t max)

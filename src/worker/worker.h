@@ -174,8 +174,11 @@ enum worker_answer worker_call(struct worker *w, uint32_t op, const void *reques
  */
 void worker_serves(struct worker *w, uint32_t uid);
 
-/** The child that got stuck last served a target of @uid. */
-void worker_charge_stuck(struct worker *w, uint32_t uid);
+/**
+ * The child that was killed last served a target of @uid. Return: its number, for
+ * child_is_undead(); 0: it is dead.
+ */
+uint64_t worker_charge_stuck(struct worker *w, uint32_t uid);
 
 /**
  * Takes the descriptors of the last answer. Those of an answer are closed at the next

@@ -130,7 +130,7 @@ pid_t child_parent(void)
 	return getpid();
 }
 
-void child_kill(struct child *child, uint32_t uid, int wait_ms, uint64_t *cpu_ns)
+uint64_t child_kill(struct child *child, uint32_t uid, int wait_ms, uint64_t *cpu_ns)
 {
 	(void)uid;
 	(void)wait_ms;
@@ -138,6 +138,7 @@ void child_kill(struct child *child, uint32_t uid, int wait_ms, uint64_t *cpu_ns
 	if (child->sock >= 0)
 		close(child->sock);
 	*child = CHILD_NONE;
+	return 0;
 }
 
 bool child_has_room(uint32_t uid)
@@ -146,10 +147,16 @@ bool child_has_room(uint32_t uid)
 	return true;
 }
 
-void child_charge_undead(const uint64_t *cpu_ns, uint32_t uid)
+void child_charge_undead(uint64_t number, uint32_t uid)
 {
-	(void)cpu_ns;
+	(void)number;
 	(void)uid;
+}
+
+bool child_is_undead(uint64_t number)
+{
+	(void)number;
+	return false;
 }
 
 size_t child_nr_undead(void)

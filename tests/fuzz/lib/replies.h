@@ -137,10 +137,11 @@ void worker_serves(struct worker *w, uint32_t uid)
 	(void)uid;
 }
 
-void worker_charge_stuck(struct worker *w, uint32_t uid)
+uint64_t worker_charge_stuck(struct worker *w, uint32_t uid)
 {
 	(void)w;
 	(void)uid;
+	return 0;
 }
 
 #endif

@@ -9,11 +9,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "opener/bans.h"
 
-#define MOUNT_NS (20 * CLOCK_SECOND_NS)
-#define HOUR_NS  (3600 * CLOCK_SECOND_NS)
+#define BAN_NS  (20 * CLOCK_SECOND_NS)
+#define HOUR_NS (3600 * CLOCK_SECOND_NS)
 
 static const struct ban_subject mount = {.dev = 1, .mount_id = 7};
 static const struct ban_subject process = {.dev = 1, .inode = 7};
@@ -26,28 +27,50 @@ static int a_descriptor(void)
 	return fd;
 }
 
-static void a_mount_is_banned_for_a_time(void **state)
-{
-	struct bans b = {0};
+static uint64_t stuck; /* the child that is */
 
-	(void)state;
-	assert_false(bans_have(&b, &mount, HOUR_NS, MOUNT_NS));
-	bans_add(&b, &mount, a_descriptor(), HOUR_NS);
-	assert_true(bans_have(&b, &mount, HOUR_NS + MOUNT_NS - 1, MOUNT_NS));
-	assert_false(bans_have(&b, &mount, HOUR_NS + MOUNT_NS, MOUNT_NS));
-	bans_add(&b, &mount, a_descriptor(), HOUR_NS + MOUNT_NS);
-	assert_true(bans_have(&b, &mount, HOUR_NS + MOUNT_NS, MOUNT_NS));
-	bans_clear(&b);
-	assert_false(bans_have(&b, &mount, HOUR_NS, MOUNT_NS));
+static bool is_stuck(uint64_t number)
+{
+	return number && number == stuck;
 }
 
-static void a_process_is_banned_for_good(void **state)
+static bool have(const struct bans *b, const struct ban_subject *subject, uint64_t now_ns)
+{
+	return bans_have(b, subject, now_ns, BAN_NS, is_stuck);
+}
+
+static void it_is_banned_for_a_time(void **state)
+{
+	const struct ban_subject *subjects[] = {&mount, &process};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(subjects); i++) {
+		const struct ban_subject *subject = subjects[i];
+		struct bans b = {0};
+
+		assert_false(have(&b, subject, HOUR_NS));
+		bans_add(&b, subject, a_descriptor(), 0, HOUR_NS);
+		assert_true(have(&b, subject, HOUR_NS + BAN_NS - 1));
+		assert_false(have(&b, subject, HOUR_NS + BAN_NS));
+		bans_add(&b, subject, a_descriptor(), 0, HOUR_NS + BAN_NS);
+		assert_true(have(&b, subject, HOUR_NS + BAN_NS));
+		bans_clear(&b);
+		assert_false(have(&b, subject, HOUR_NS));
+	}
+}
+
+static void it_is_banned_as_long_as_a_child_is_stuck_there(void **state)
 {
 	struct bans b = {0};
 
 	(void)state;
-	bans_add(&b, &process, a_descriptor(), 0);
-	assert_true(bans_have(&b, &process, HOUR_NS, MOUNT_NS));
+	bans_add(&b, &process, a_descriptor(), 5, 0);
+	bans_add(&b, &mount, a_descriptor(), 6, 0);
+	stuck = 5;
+	assert_true(have(&b, &process, HOUR_NS));
+	assert_false(have(&b, &mount, HOUR_NS));
+	stuck = 0;
+	assert_false(have(&b, &process, HOUR_NS));
 	bans_clear(&b);
 }
 
@@ -59,14 +82,14 @@ static void only_it_is_banned(void **state)
 	struct bans b = {0};
 
 	(void)state;
-	bans_add(&b, &mount, a_descriptor(), 0);
-	assert_false(bans_have(&b, &other_mount, 0, MOUNT_NS));
-	assert_false(bans_have(&b, &process, 0, MOUNT_NS));
+	bans_add(&b, &mount, a_descriptor(), 0, 0);
+	assert_false(have(&b, &other_mount, 0));
+	assert_false(have(&b, &process, 0));
 	bans_clear(&b);
-	bans_add(&b, &process, a_descriptor(), 0);
-	assert_false(bans_have(&b, &other_process, 0, MOUNT_NS));
-	assert_false(bans_have(&b, &other_proc, 0, MOUNT_NS));
-	assert_false(bans_have(&b, &mount, 0, MOUNT_NS));
+	bans_add(&b, &process, a_descriptor(), 0, 0);
+	assert_false(have(&b, &other_process, 0));
+	assert_false(have(&b, &other_proc, 0));
+	assert_false(have(&b, &mount, 0));
 	bans_clear(&b);
 }
 
@@ -81,11 +104,11 @@ static void the_oldest_ban_ends_first(void **state)
 	for (size_t i = 0; i <= MAX_BANS; i++) {
 		subject.inode = i + 1;
 		fds[i] = a_descriptor();
-		bans_add(&b, &subject, fds[i], i);
+		bans_add(&b, &subject, fds[i], 0, i);
 	}
 	for (size_t i = 0; i <= MAX_BANS; i++) {
 		subject.inode = i + 1;
-		assert_int_equal(bans_have(&b, &subject, HOUR_NS, MOUNT_NS), i > 0);
+		assert_int_equal(have(&b, &subject, BAN_NS), i > 0);
 		assert_int_equal(fcntl(fds[i], F_GETFD), i > 0 ? FD_CLOEXEC : -1);
 	}
 	bans_clear(&b);
@@ -96,8 +119,8 @@ static void the_oldest_ban_ends_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_mount_is_banned_for_a_time),
-		cmocka_unit_test(a_process_is_banned_for_good),
+		cmocka_unit_test(it_is_banned_for_a_time),
+		cmocka_unit_test(it_is_banned_as_long_as_a_child_is_stuck_there),
 		cmocka_unit_test(only_it_is_banned),
 		cmocka_unit_test(the_oldest_ban_ends_first),
 	};

@@ -99,6 +99,7 @@ static bool is_refused(struct worker *w, uint32_t uid)
 static void a_user_with_stuck_children_stops_only_its_own_calls(void **state)
 {
 	struct worker *w, *other;
+	uint64_t number;
 
 	if (!freezer_is_there(state))
 		skip();
@@ -114,7 +115,9 @@ static void a_user_with_stuck_children_stops_only_its_own_calls(void **state)
 	get_stuck(w, CHILD_NO_USER);
 	get_stuck(w, CHILD_NO_USER);
 	assert_true(is_refused(other, CHILD_NO_USER));
-	worker_charge_stuck(w, 1002);
+	number = worker_charge_stuck(w, 1002);
+	assert_true(child_is_undead(number));
+	assert_false(child_is_undead(number + 1));
 	assert_false(is_refused(other, CHILD_NO_USER));
 	assert_false(is_refused(other, 1002));
 	worker_free(w);
@@ -124,6 +127,10 @@ static void a_user_with_stuck_children_stops_only_its_own_calls(void **state)
 	for (int i = 0; i < 6000 && child_nr_undead(); i++)
 		usleep(10000);
 	assert_false(is_refused(other, 1000));
+	assert_false(child_is_undead(number));
+	/* One that dies when it is killed is nobody's, and no other is taken for it. */
+	worker_serves(other, 1003);
+	assert_int_equal(worker_charge_stuck(other, 1003), 0);
 	worker_free(other);
 }
 
