@@ -222,10 +222,17 @@ struct cpu_ring {
 	int fd;
 	struct perf_event_life life;
 	struct perf_event_mmap_page *page; /* followed by the data */
+	uint64_t taken; /* up to here; the kernel may have it when all rings were read */
 };
 
-/* Most events in memory. Further ones stay in the rings, where the kernel counts losses. */
-#define MAX_PENDING (1u << 18)
+/*
+ * Most events in memory, and bytes of their names: as many as all rings hold, because a
+ * name may have 4 KB. Further ones stay in the rings, where the kernel counts losses.
+ */
+#define MAX_PENDING    (1u << 18)
+#define MAX_NAME_BYTES RING_BYTES_TOTAL
+/* Buffers that have grown larger are freed after their storm. */
+#define KEPT_BYTES (4u << 20)
 
 /* A decoded event, and the offset of its name in pending_events.names. */
 struct pending {
@@ -249,6 +256,7 @@ struct task_ring {
 		size_t nr, cap;
 		char *names;
 		size_t nr_names, cap_names;
+		bool is_full; /* takes no more until it is delivered */
 	} pending[2];
 	unsigned int filling;
 	bool is_delivering;
@@ -410,7 +418,8 @@ static int keep(struct pending_events *e, const struct task_event *ev)
 	int rc = vec_grow(&e->items, &e->cap, e->nr + 1, sizeof(*e->items), MAX_PENDING);
 
 	if (!rc)
-		rc = vec_grow(&e->names, &e->cap_names, e->nr_names + len, 1, 0);
+		rc = vec_grow(&e->names, &e->cap_names, e->nr_names + len, 1,
+			      MAX_NAME_BYTES);
 	if (rc)
 		return rc;
 	p = &e->items[e->nr];
@@ -437,12 +446,13 @@ static const void *record_at(struct task_ring *r, const uint8_t *data, uint64_t 
 	return r->record;
 }
 
-/* Takes the events of one ring up to @horizon_ns. */
-static void ring_read(struct task_ring *r, struct cpu_ring *ring, uint64_t horizon_ns)
+/* Takes the events of one ring up to @horizon_ns. Return: whether there was room. */
+static bool ring_read(struct task_ring *r, struct cpu_ring *ring, uint64_t horizon_ns)
 {
 	const uint8_t *data = (const uint8_t *)ring->page + (size_t)sysconf(_SC_PAGESIZE);
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = ring->page->data_tail;
+	bool has_room = true;
 
 	while (tail < head) {
 		/* A header is 8-aligned and has 8 bytes: it never wraps. */
@@ -454,12 +464,16 @@ static void ring_read(struct task_ring *r, struct cpu_ring *ring, uint64_t horiz
 		if (size < sizeof(*header) || size > head - tail)
 			break; /* corrupt: without a size the next record is unknown */
 		if (task_record_decode(record_at(r, data, tail, size), size, &ev) == 1) {
-			if (ev.time_ns > horizon_ns || keep(&r->pending[r->filling], &ev))
+			if (ev.time_ns > horizon_ns)
+				break;
+			has_room = !keep(&r->pending[r->filling], &ev);
+			if (!has_room)
 				break;
 		}
 		tail += size;
 	}
-	__atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
+	ring->taken = tail;
+	return has_room;
 }
 
 static int by_time(const void *a, const void *b)
@@ -471,12 +485,38 @@ static int by_time(const void *a, const void *b)
 	return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
+/*
+ * When there is no more room, nothing of this call is taken: the events of some rings
+ * would be delivered before older ones of others. Only what is more than an empty buffer
+ * takes is split.
+ */
 void task_ring_gather(struct task_ring *r)
 {
+	struct pending_events *e = &r->pending[r->filling];
+	size_t nr = e->nr, nr_names = e->nr_names, nr_read = 0;
 	uint64_t horizon_ns = clock_now_ns();
 
-	for (size_t i = 0; i < r->nr_rings; i++)
-		ring_read(r, &r->rings[i], horizon_ns);
+	while (!e->is_full && nr_read < r->nr_rings)
+		e->is_full = !ring_read(r, &r->rings[nr_read++], horizon_ns);
+	if (e->is_full && nr) {
+		e->nr = nr;
+		e->nr_names = nr_names;
+		return;
+	}
+	for (size_t i = 0; i < nr_read; i++)
+		__atomic_store_n(&r->rings[i].page->data_tail, r->rings[i].taken,
+				 __ATOMIC_RELEASE);
+}
+
+static void empty(struct pending_events *e)
+{
+	e->nr = e->nr_names = 0;
+	e->is_full = false;
+	if (e->cap * sizeof(*e->items) + e->cap_names <= KEPT_BYTES)
+		return;
+	free(e->items);
+	free(e->names);
+	*e = (struct pending_events){0};
 }
 
 void task_ring_read(struct task_ring *r,
@@ -498,8 +538,7 @@ void task_ring_read(struct task_ring *r,
 		p->ev.name = p->name_at == SIZE_MAX ? NULL : e->names + p->name_at;
 		handler(ctx, &p->ev);
 	}
-	e->nr = 0;
-	e->nr_names = 0;
+	empty(e);
 	if (r->has_missed) {
 		r->has_missed = false;
 		handler(ctx, &lost);

@@ -30,7 +30,7 @@ int task_ring_poll_fd(const struct task_ring *r);
 
 /**
  * Delivers all events so far to @handler, in order of time over all CPUs. An event that
- * is being written meanwhile is delivered by the next call.
+ * is being written meanwhile, or did not fit the memory, is delivered by the next call.
  */
 void task_ring_read(struct task_ring *r,
 		    void (*handler)(void *ctx, const struct task_event *ev), void *ctx);

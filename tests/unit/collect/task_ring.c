@@ -6,10 +6,25 @@
 
 #include <cmocka.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
+#include <malloc.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "collect/task_ring.h"
+
+#include "lib/sanitizer.h"
+
+#ifdef HAS_ADDRESS_SANITIZER
+#include <sanitizer/allocator_interface.h>
+#endif
 
 /* Builds records byte by byte in the kernel's layout. */
 struct record {
@@ -248,6 +263,123 @@ static void short_records_are_refused(void **state)
 	assert_int_equal(task_record_decode(r.bytes, r.size, &ev), -EBADMSG);
 }
 
+/* ---- a program that maps code at long paths ---- */
+
+#define LONG_NAME  250
+#define NR_FOLDERS 15
+#define NR_GATHERS 160
+#define NR_MAPS    60 /* of one gather: fewer than fill a ring */
+#define NAME_BYTES ((size_t)32 << 20)
+
+/* Returns a file below folders with long names. The kernel tells its path as it was. */
+static int make_deep_file(void)
+{
+	char top[] = "/tmp/lineburn-names-XXXXXX", name[LONG_NAME + 1] = "";
+	int fd;
+
+	memset(name, 'x', LONG_NAME);
+	assert_true(mkdtemp(top) && !chdir(top));
+	for (int i = 0; i < NR_FOLDERS; i++)
+		assert_true(!mkdir(name, 0700) && !chdir(name));
+	fd = open("code", O_RDWR | O_CREAT | O_CLOEXEC, 0700);
+	assert_true(fd >= 0 && !ftruncate(fd, 4096) && !unlink("code"));
+	for (int i = 0; i < NR_FOLDERS; i++)
+		assert_true(!chdir("..") && !rmdir(name));
+	assert_true(!chdir("/") && !rmdir(top));
+	return fd;
+}
+
+/* Maps it on all CPUs in turn, which fills all rings. */
+static void map_often(int fd, size_t nr)
+{
+	cpu_set_t allowed, one;
+	int cpu = 0;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+	for (size_t i = 0; i < nr; i++) {
+		void *code;
+
+		do
+			cpu = (cpu + 1) % CPU_SETSIZE;
+		while (!CPU_ISSET(cpu, &allowed));
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+		code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+		assert_ptr_not_equal(code, MAP_FAILED);
+		munmap(code, 4096);
+	}
+	assert_int_equal(sched_setaffinity(0, sizeof(allowed), &allowed), 0);
+}
+
+static size_t heap_bytes(void)
+{
+#ifdef HAS_ADDRESS_SANITIZER
+	return __sanitizer_get_current_allocated_bytes();
+#else
+	return mallinfo2().uordblks + mallinfo2().hblkhd;
+#endif
+}
+
+struct storm {
+	struct task_ring *ring;
+	int fd; /* -1: it is over */
+	size_t nr, nr_bytes; /* of its names */
+	uint64_t last_ns;
+	bool has_lost;
+};
+
+/* The handler waits for long, and meanwhile the storm goes on. */
+static void hear_storm(void *ctx, const struct task_event *ev)
+{
+	struct storm *s = ctx;
+
+	s->has_lost |= ev->kind == TASK_EVENT_LOST;
+	assert_true(ev->time_ns >= s->last_ns);
+	s->last_ns = ev->time_ns;
+	if (ev->kind != TASK_EVENT_MMAP || strlen(ev->name) < LONG_NAME * NR_FOLDERS)
+		return;
+	s->nr++;
+	s->nr_bytes += strlen(ev->name) + 1;
+	for (size_t i = 0; s->fd >= 0 && i < NR_GATHERS; i++) {
+		map_often(s->fd, NR_MAPS);
+		task_ring_gather(s->ring);
+	}
+	s->fd = -1;
+}
+
+static void names_in_memory_are_bounded(void **state)
+{
+	_cleanup_(task_ring_freep) struct task_ring *ring = NULL;
+	_cleanup_close_ int fd = -1;
+	struct storm s = {.nr = 0};
+	size_t before;
+
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("skip: needs root\n");
+		skip();
+	}
+	fd = make_deep_file();
+	assert_int_equal(task_ring_new(&ring, NULL), 0);
+	s.ring = ring;
+	s.fd = fd;
+	before = heap_bytes();
+	map_often(fd, 1);
+	task_ring_read(ring, hear_storm, &s);
+	assert_int_equal(s.nr, 1);
+	/* What had no room is in the rings, in its order; what they had no room for is lost. */
+	s.nr_bytes = 0;
+	task_ring_read(ring, hear_storm, &s);
+	assert_in_range(s.nr_bytes, NAME_BYTES / 2, NAME_BYTES);
+	assert_true(heap_bytes() < before + (8 << 20));
+	for (int i = 0; i < 2; i++) {
+		map_often(fd, 1);
+		task_ring_read(ring, hear_storm, &s);
+	}
+	assert_true(s.nr < NR_GATHERS * NR_MAPS && s.has_lost);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -258,6 +390,7 @@ int main(void)
 		cmocka_unit_test(code_of_the_kernel_has_name_and_place),
 		cmocka_unit_test(lost_records_are_counted),
 		cmocka_unit_test(short_records_are_refused),
+		cmocka_unit_test(names_in_memory_are_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
