@@ -486,9 +486,9 @@ static int by_time(const void *a, const void *b)
 }
 
 /*
- * When there is no more room, nothing of this call is taken: the events of some rings
- * would be delivered before older ones of others. Only what is more than an empty buffer
- * takes is split.
+ * When there is no more room, nothing of this call is taken: events of some rings would
+ * be delivered before older ones of others. Only what an empty buffer does not take is
+ * split.
  */
 void task_ring_gather(struct task_ring *r)
 {

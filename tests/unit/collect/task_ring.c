@@ -368,7 +368,7 @@ static void names_in_memory_are_bounded(void **state)
 	map_often(fd, 1);
 	task_ring_read(ring, hear_storm, &s);
 	assert_int_equal(s.nr, 1);
-	/* What had no room is in the rings, in its order; what they had no room for is lost. */
+	/* What had no room is in the rings, or lost where they had none either. */
 	s.nr_bytes = 0;
 	task_ring_read(ring, hear_storm, &s);
 	assert_in_range(s.nr_bytes, NAME_BYTES / 2, NAME_BYTES);
