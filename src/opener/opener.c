@@ -63,7 +63,8 @@ void opener_stats(struct opener_stats *ret)
 
 /*
  * What the looks at this base could get stuck at. A path in a root may lead to any mount
- * there, so it is not banned; there the count of its user is the limit.
+ * there, so it is not banned; there the count of its user is the limit. Nor is /proc
+ * itself, where directories of processes are opened (hidepid).
  */
 static bool find_subject(int base_fd, const struct look *look, struct ban_subject *ret)
 {
@@ -76,7 +77,7 @@ static bool find_subject(int base_fd, const struct look *look, struct ban_subjec
 		       ? (struct ban_subject){.dev = facts.facts.dev,
 					      .inode = facts.facts.inode}
 		       : (struct ban_subject){.mount_id = facts.facts.mount_id};
-	return !facts.rc;
+	return !facts.rc && !(look->where == LOOK_BELOW && facts.facts.is_mount_root);
 }
 
 static bool is_banned(int base_fd, const struct look *look)

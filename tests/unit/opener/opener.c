@@ -200,6 +200,23 @@ static void look_hangs(int dir, uid_t uid)
 	assert_int_equal(child_nr_undead(), 0);
 }
 
+/* With hidepid directories of processes are opened below /proc: all of them. */
+static void proc_itself_is_not_banned(void **state)
+{
+	struct look look = stat_look();
+	int dir;
+
+	if (!freezer_is_there(state))
+		skip();
+	dir = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(opener_begin(NULL), 0);
+	look_hangs(dir, (uid_t)-1);
+	assert_int_equal(opener_look_at(dir, (uid_t)-1, &look), 0);
+	look_deinit(&look);
+	opener_end();
+	close(dir);
+}
+
 #define NR_PROCESSES 4
 
 static void start_processes(pid_t pids[NR_PROCESSES], int dirs[NR_PROCESSES])
@@ -383,6 +400,8 @@ int main(int argc, char **argv)
 			files_are_opened_with_the_rights_of_their_user, begin, end),
 		cmocka_unit_test_setup_teardown(it_keeps_five_capabilities, begin, end),
 		cmocka_unit_test_setup_teardown(what_hangs_is_left_behind, freezer_set_up,
+						freezer_tear_down),
+		cmocka_unit_test_setup_teardown(proc_itself_is_not_banned, freezer_set_up,
 						freezer_tear_down),
 		cmocka_unit_test_setup_teardown(several_are_looked_at_in_one_request,
 						begin, end),
