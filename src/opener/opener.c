@@ -257,6 +257,7 @@ static void on_late(int base_fd, uint32_t uid, const struct look *look)
 	if (uid == CHILD_NO_USER && look->where == LOOK_BELOW)
 		uid = user_of(base_fd);
 	note_late(uid);
+	/* With it, those that got stuck at it among several. */
 	ban(base_fd, look, worker_charge_stuck(opener.worker, uid));
 	log_debug("%s of a target of user %u did not answer in time, skipping",
 		  look->name ? look->name : "a file", uid);

@@ -367,28 +367,27 @@ bool child_has_room(uint32_t uid)
 	return nr < max && nr_undead < CHILD_MAX_UNDEAD;
 }
 
-static struct undead *find_undead(uint64_t number)
+void child_charge_undead(const uint64_t *cpu_ns, uint32_t uid)
+{
+	for (size_t i = 0; i < nr_undead; i++)
+		if (undead[i].cpu_ns == cpu_ns && undead[i].uid == CHILD_NO_USER)
+			undead[i].uid = uid;
+}
+
+static bool has_undead(uint64_t number)
 {
 	for (size_t i = 0; i < nr_undead; i++)
 		if (undead[i].number == number)
-			return &undead[i];
-	return NULL;
-}
-
-void child_charge_undead(uint64_t number, uint32_t uid)
-{
-	struct undead *found = find_undead(number);
-
-	if (found)
-		found->uid = uid;
+			return true;
+	return false;
 }
 
 bool child_is_undead(uint64_t number)
 {
-	if (!find_undead(number))
+	if (!has_undead(number))
 		return false;
 	reap_undead();
-	return find_undead(number);
+	return has_undead(number);
 }
 
 size_t child_nr_undead(void)

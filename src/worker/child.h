@@ -65,8 +65,8 @@ uint64_t child_kill(struct child *child, uint32_t uid, int wait_ms, uint64_t *cp
  */
 bool child_has_room(uint32_t uid);
 
-/** The child that was put aside with this number served a target of @uid. */
-void child_charge_undead(uint64_t number, uint32_t uid);
+/** Those that the owner of @cpu_ns put aside with CHILD_NO_USER served targets of @uid. */
+void child_charge_undead(const uint64_t *cpu_ns, uint32_t uid);
 
 /** Reaps those that died since. Return: whether this one is still put aside. 0: no. */
 bool child_is_undead(uint64_t number);

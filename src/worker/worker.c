@@ -604,7 +604,7 @@ void worker_serves(struct worker *w, uint32_t uid)
 
 uint64_t worker_charge_stuck(struct worker *w, uint32_t uid)
 {
-	child_charge_undead(w->stuck, uid);
+	child_charge_undead(&w->dead_cpu_ns, uid);
 	return w->stuck;
 }
 

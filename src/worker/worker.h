@@ -175,8 +175,8 @@ enum worker_answer worker_call(struct worker *w, uint32_t op, const void *reques
 void worker_serves(struct worker *w, uint32_t uid);
 
 /**
- * The child that was killed last served a target of @uid. Return: its number, for
- * child_is_undead(); 0: it is dead.
+ * The children that got stuck while they served CHILD_NO_USER are those of @uid. Return: the
+ * number of the child that was killed last, for child_is_undead(); 0: it is dead.
  */
 uint64_t worker_charge_stuck(struct worker *w, uint32_t uid);
 

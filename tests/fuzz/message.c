@@ -147,9 +147,9 @@ bool child_has_room(uint32_t uid)
 	return true;
 }
 
-void child_charge_undead(uint64_t number, uint32_t uid)
+void child_charge_undead(const uint64_t *cpu_ns, uint32_t uid)
 {
-	(void)number;
+	(void)cpu_ns;
 	(void)uid;
 }
 

@@ -374,6 +374,39 @@ static void what_hangs_is_not_among_several(void **state)
 	end_processes(pids, dirs);
 }
 
+/* Who hangs among several and then alone pays for both; others are looked at as before. */
+static void who_hangs_among_several_is_charged(void **state)
+{
+	struct look look = stat_look();
+	pid_t pids[NR_PROCESSES];
+	int dirs[NR_PROCESSES];
+	struct several s;
+
+	if (!freezer_is_there(state))
+		skip();
+	start_processes(pids, dirs);
+	assert_int_equal(opener_begin(NULL), 0);
+	look_at_all(&s, dirs);
+	check_all(&s, pids, 0);
+	freezer_freeze(helper());
+	look_at_all(&s, dirs);
+	check_all(&s, pids, 0xf);
+	assert_int_equal(opener_look_at(dirs[3], 0, &look), 0);
+	look_deinit(&look);
+	freezer_freeze(helper());
+	assert_int_equal(opener_look_at(dirs[2], 1002, &look), -ETIMEDOUT);
+	assert_int_equal(child_nr_undead(), 2);
+	assert_false(child_has_room(1002));
+	look_at_all(&s, dirs);
+	check_all(&s, pids, 1 << 2);
+	freezer_thaw();
+	for (int i = 0; i < 6000 && child_nr_undead(); i++)
+		usleep(10000);
+	assert_true(child_has_room(1002));
+	opener_end();
+	end_processes(pids, dirs);
+}
+
 /* Other threads look for themselves. */
 static void without_an_opener_looks_are_made_here(void **state)
 {
@@ -406,6 +439,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(several_are_looked_at_in_one_request,
 						begin, end),
 		cmocka_unit_test_setup_teardown(what_hangs_is_not_among_several,
+						freezer_set_up, freezer_tear_down),
+		cmocka_unit_test_setup_teardown(who_hangs_among_several_is_charged,
 						freezer_set_up, freezer_tear_down),
 		cmocka_unit_test(without_an_opener_looks_are_made_here),
 	};
