@@ -530,20 +530,27 @@ static bool update_kernel_entry(struct unwind_feeder *w, struct process *p,
 	return is_whole;
 }
 
-static void update(struct unwind_feeder *w, uint32_t id, uint64_t deadline_ns)
+/* Is an image that is dirty to be updated now? */
+static bool is_due(struct unwind_feeder *w, uint32_t id)
 {
 	struct watched_image *img = &w->images[id];
-	struct process *p = process_of(w, id);
+	const struct process *p = process_of(w, id);
 
 	if (!p || p->until_ns != UINT64_MAX) {
 		img->is_dirty = false;
-		return;
+		return false;
 	}
-	if (clock_now_ns() < img->rest_until_ns) {
-		w->nr_dirty++;
-		return;
-	}
-	img->is_dirty = !update_kernel_entry(w, p, img, deadline_ns);
+	if (clock_now_ns() >= img->rest_until_ns)
+		return true;
+	w->nr_dirty++;
+	return false;
+}
+
+static void update(struct unwind_feeder *w, uint32_t id, uint64_t deadline_ns)
+{
+	struct watched_image *img = &w->images[id];
+
+	img->is_dirty = !update_kernel_entry(w, process_of(w, id), img, deadline_ns);
 	w->nr_dirty += img->is_dirty;
 	w->has_new_mappings |= img->interp.state == IMAGE_INTERP_NONE;
 }
@@ -560,7 +567,7 @@ static void update_dirty(struct unwind_feeder *w, uint64_t deadline_ns)
 		size_t at = (from + i) % nr;
 		uint32_t id = w->used[at];
 
-		if (!w->images[id].is_dirty)
+		if (!w->images[id].is_dirty || !is_due(w, id))
 			continue;
 		if (nr_updated++ && clock_now_ns() >= deadline_ns) {
 			w->next_from = at;
@@ -680,6 +687,14 @@ void unwind_feeder_prepare(struct unwind_feeder *w, const struct process *p,
 	}
 }
 
+/* Is there something to ask now: the decoder about new files, or the process? */
+static bool must_ask(const struct process *p, const struct watched_image *img)
+{
+	return img->interp.state == IMAGE_INTERP_WAITS
+		       ? clock_now_ns() >= img->interp.ask_ns
+		       : img->interp_changes != p->maps.nr_changes;
+}
+
 /*
  * Call it after the segments are written: the kernel finds an interpreter through them.
  * At least one, as above.
@@ -704,6 +719,10 @@ static void find_interps(struct unwind_feeder *w, uint64_t deadline_ns)
 		p = process_of(w, id);
 		if (!p || p->until_ns != UINT64_MAX)
 			continue;
+		if (!must_ask(p, img)) {
+			w->nr_waiting += img->interp.state == IMAGE_INTERP_WAITS;
+			continue;
+		}
 		if (nr_asked++ && clock_now_ns() >= deadline_ns) {
 			w->interps_from = at;
 			w->has_new_mappings = w->is_behind = true;

@@ -504,6 +504,14 @@ static void take_rows(void *ctx, uint64_t tag, enum worker_answer answer,
 	row_pages_deinit(&rows);
 }
 
+static bool may_be_asked(const struct unwind_files *f, uint32_t id)
+{
+	const struct unwind_file *file = &f->files[id];
+
+	return !file->is_dead && clock_now_ns() >= file->pause_until_ns &&
+	       is_same_file(file, file->use, target_of(f, id));
+}
+
 /*
  * Asks the decoder, which is free, for rows of a file.
  *
@@ -518,8 +526,7 @@ static bool ask(struct unwind_files *f, uint32_t id, struct tenant who,
 	_cleanup_(wire_writer_deinit) struct wire_writer content = {0};
 	struct asked_page *copy;
 
-	if (file->is_dead || clock_now_ns() < file->pause_until_ns ||
-	    !is_same_file(file, file->use, target))
+	if (!may_be_asked(f, id))
 		return false;
 	copy = calloc(nr + 1, sizeof(*copy));
 	rows_of_file_put(&content, pages, nr);
@@ -686,8 +693,8 @@ static size_t keep(struct unwind_files *f, size_t first, size_t end, size_t nr_k
 }
 
 /*
- * Sorts the requests, and drops those that were answered meanwhile. All others wait, so
- * whoever had more than one of them is not served before.
+ * Sorts the requests, and drops those that were answered meanwhile, or cannot be. All
+ * others wait, so whoever had more than one of them is not served before.
  */
 static void sort_wants(struct unwind_files *f)
 {
@@ -700,7 +707,7 @@ static void sort_wants(struct unwind_files *f)
 	for (size_t i = 0; i < f->nr_wants; i++) {
 		const struct page_want *w = &f->wants[i];
 
-		if (!is_missing(f, w->file, w->page))
+		if (!is_missing(f, w->file, w->page) || !may_be_asked(f, w->file))
 			continue;
 		if (!nr || !tenant_is_same(f->wants[nr - 1].tenant, w->tenant))
 			time_share_waits(&f->decoder->share, w->tenant, now_ns);
@@ -711,17 +718,18 @@ static void sort_wants(struct unwind_files *f)
 
 bool unwind_files_serve(struct unwind_files *f, uint64_t deadline_ns)
 {
-	size_t next = 0, nr_kept = 0, end;
+	size_t next = 0, nr_kept = 0, nr_sent = 0, end;
 	uint32_t asked = f->first;
 	bool is_late = false;
 
 	sort_wants(f);
 	for (; next < f->nr_wants; next = end) {
 		end = end_of_group(f, next);
-		if (next && clock_now_ns() >= deadline_ns) {
+		if (nr_sent && clock_now_ns() >= deadline_ns) {
 			is_late = true;
 			nr_kept = keep(f, next, end, nr_kept);
 		} else if (shared_worker_may_send(f->decoder, f->wants[next].tenant)) {
+			nr_sent++;
 			asked = f->wants[next].file + 1;
 			end = serve_group(f, next, end);
 		} else {
@@ -773,10 +781,18 @@ static bool read_ahead(struct unwind_files *f, uint32_t id)
 
 bool unwind_files_serve_ahead(struct unwind_files *f)
 {
-	if (!f->nr_ahead || !may_read_early(f, f->ahead[f->nr_ahead - 1]))
+	size_t i = shared_worker_is_busy(f->decoder) ? 0 : f->nr_ahead;
+
+	/* A tenant whose time is used up keeps no other's files waiting. */
+	while (i && !may_read_early(f, f->ahead[i - 1]))
+		i--;
+	if (!i)
 		return false;
-	if (!has_much_room(f) || !read_ahead(f, f->ahead[f->nr_ahead - 1]))
+	if (!has_much_room(f) || !read_ahead(f, f->ahead[i - 1])) {
 		f->nr_ahead--;
+		memmove(&f->ahead[i - 1], &f->ahead[i],
+			(f->nr_ahead - (i - 1)) * sizeof(*f->ahead));
+	}
 	return f->nr_ahead && !shared_worker_is_busy(f->decoder);
 }
 

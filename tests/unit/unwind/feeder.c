@@ -30,6 +30,7 @@ static struct unwind_feeder *w;
 static struct shared_worker shared;
 static struct file_facts facts;
 static struct target_file python; /* closed again: nobody asks for its rows */
+static struct target_file plain; /* same; no interpreter */
 
 /* ---- process/table.h ---- */
 
@@ -173,6 +174,8 @@ static int set_up(void **state)
 	facts.runtimes[0].words[0] = 77;
 	python = (struct target_file){
 		.fd = 100, .id = 7, .path = "python", .facts = &facts};
+	plain = (struct target_file){
+		.fd = 101, .id = 6, .path = "plain", .facts = &facts};
 	fake_interpreter = &python;
 	fake_now_ns = 1000 * SECOND_NS;
 	fake_call_ns = 0;
@@ -262,24 +265,53 @@ static void a_look_serves_all_that_its_time_allows(void **state)
 /* The machine is so busy that a look's 10 ms are over before it did anything. */
 static void a_look_that_is_out_of_time_serves_one_process(void **state)
 {
-	struct proc *p[3];
-	size_t nr_known = 0;
+	struct proc *p[5];
 
 	(void)state;
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < 5; i++)
 		p[i] = add_process(LOCATE_NOT_YET);
 	fake_call_ns = 20 * MS_NS;
+	/* One before it asks for interpreters, and one after that. */
 	for (size_t look = 1; look <= 3; look++) {
-		size_t before = nr_known;
-
 		unwind_feeder_look(w);
-		nr_known = 0;
-		for (size_t i = 0; i < 3; i++)
-			nr_known += kernel_knows(p[i]);
-		assert_true(nr_known == 3 || nr_known > before);
+		for (size_t i = 0; i < 5; i++)
+			assert_int_equal(kernel_knows(p[i]), i < 2 * look);
 		assert_int_equal(unwind_feeder_wait_ms(w, 1000), 0);
 	}
-	assert_int_equal(nr_known, 3);
+}
+
+static void those_that_have_ended_do_not_take_the_turn(void **state)
+{
+	struct proc *new;
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++)
+		add_process(LOCATE_UNKNOWN);
+	unwind_feeder_look(w);
+	for (size_t i = 0; i < 5; i++) {
+		unwind_feeder_sampled(w, &procs[i].process);
+		procs[i].process.until_ns = fake_now_ns;
+	}
+	new = add_process(LOCATE_UNKNOWN);
+	fake_call_ns = 20 * MS_NS;
+	unwind_feeder_look(w);
+	assert_true(kernel_knows(new));
+}
+
+/* C programs have nothing to ask. */
+static void only_what_there_is_to_ask_takes_the_turn(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < 40; i++)
+		add_process(LOCATE_UNKNOWN)->mapping.file = &plain;
+	unwind_feeder_look(w);
+	add_process(LOCATE_NOT_YET);
+	fake_call_ns = 20 * MS_NS;
+	for (size_t i = 1; i < 4; i++) {
+		fake_now_ns += SECOND_NS;
+		unwind_feeder_look(w);
+		assert_int_equal(nr_asked, i);
+	}
 }
 
 static void a_look_that_is_out_of_time_asks_one_process_in_turn(void **state)
@@ -512,6 +544,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_look_serves_all_that_its_time_allows),
 		TEST(a_look_that_is_out_of_time_serves_one_process),
+		TEST(those_that_have_ended_do_not_take_the_turn),
+		TEST(only_what_there_is_to_ask_takes_the_turn),
 		TEST(a_look_that_is_out_of_time_asks_one_process_in_turn),
 		TEST(a_look_that_is_out_of_time_reads_codes_of_one_process_in_turn),
 		TEST(requests_have_5_ms_of_a_look),

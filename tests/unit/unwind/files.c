@@ -773,6 +773,75 @@ static void files_take_turns(void **state)
 	assert_int_equal(decoder.calls[2].fd, FD(LARGE));
 }
 
+/* Also if the look begins late, and the first in turn may have no more time. */
+static void a_tenant_without_time_does_not_hold_the_turn(void **state)
+{
+	struct mapping large = map(LARGE, 0, 1999), other = map(OTHER, 0, 4);
+
+	(void)state;
+	decoder.nr_pages = 5;
+	segment(&large);
+	segment(&other);
+	time_share_took(&shared.share, (struct tenant){.uid = 1000},
+			fake_now_ns - 9 * SECOND_NS, fake_now_ns);
+	want_of(&large, 100, 1000);
+	want_of(&other, 1, 1001);
+	unwind_files_serve(f, fake_now_ns);
+	assert_int_equal(decoder.nr_calls, 1);
+	assert_int_equal(decoder.calls[0].fd, FD(OTHER));
+}
+
+/* A decoder does not start for the user who owns it, for instance. */
+static void who_wants_a_file_that_pauses_keeps_nobody_waiting(void **state)
+{
+	struct mapping large = map(LARGE, 0, 1999), other = map(OTHER, 0, 4);
+
+	(void)state;
+	decoder.nr_pages = 5;
+	segment(&large);
+	segment(&other);
+	decoder.how = WORKER_CANNOT_START;
+	want_of(&large, 100, 1000);
+	serve();
+	decoder.how = WORKER_OK;
+	/* It had more than 1000, so that it would wait for it. */
+	time_share_took(&shared.share, (struct tenant){.uid = 1001},
+			fake_now_ns - SECOND_NS, fake_now_ns);
+	forget_calls();
+	fake_now_ns += SECOND_NS / 5;
+	want_of(&large, 100, 1000);
+	want_of(&other, 1, 1001);
+	serve();
+	assert_int_equal(decoder.nr_calls, 1);
+	assert_int_equal(decoder.calls[0].fd, FD(OTHER));
+}
+
+static void a_tenant_without_time_does_not_end_reading_ahead(void **state)
+{
+	struct mapping large = map(LARGE, 0, 1999), other = map(OTHER, 0, 1999);
+
+	(void)state;
+	decoder.nr_pages = 2000;
+	add_file(OTHER, 2000);
+	files[LARGE].tenant = (struct tenant){.uid = 1000};
+	segment(&other);
+	segment(&large);
+	for (uint64_t i = 0; i < 3; i++) { /* then all is read */
+		want(&other, 100 * i);
+		serve();
+	}
+	for (uint64_t i = 0; i < 3; i++) {
+		want(&large, 100 * i);
+		serve();
+	}
+	time_share_took(&shared.share, (struct tenant){.uid = 1000},
+			fake_now_ns - 9 * SECOND_NS, fake_now_ns);
+	forget_calls();
+	assert_true(unwind_files_serve_ahead(f));
+	assert_int_equal(decoder.nr_calls, 1);
+	assert_int_equal(decoder.calls[0].fd, FD(OTHER));
+}
+
 /* The requests of tenants who wait leave room for those of others. */
 static void requests_that_wait_leave_room(void **state)
 {
@@ -1078,6 +1147,9 @@ int main(void)
 		TEST(requests_that_wait_leave_room),
 		TEST(who_is_an_interpreter_may_be_known_later),
 		TEST(files_take_turns),
+		TEST(a_tenant_without_time_does_not_hold_the_turn),
+		TEST(who_wants_a_file_that_pauses_keeps_nobody_waiting),
+		TEST(a_tenant_without_time_does_not_end_reading_ahead),
 		TEST(a_file_that_fails_has_no_rows),
 		TEST(a_decoder_that_does_not_start_is_asked_later),
 		TEST(idle_reads_are_not_skipped),
