@@ -108,15 +108,13 @@ void profile_input_deinit(struct profile_input *r)
  */
 static int deny_typing(void)
 {
-	static const struct sock_filter typing[] = {
-		IS(SYS_ioctl, 0, 5), LOAD(ARG(1)), IS(TIOCSTI, 1, 0),
-		IS(TIOCLINUX, 0, 1), REFUSE,       ALLOW,
-	};
-	static const struct sock_filter allow = ALLOW;
+	static const uint32_t typing[] = {TIOCSTI, TIOCLINUX};
+	static const struct sock_filter allow = ALLOW, refuse = REFUSE;
 	struct syscall_filter f;
 
 	syscall_filter_begin(&f);
-	syscall_filter_add(&f, typing, ARRAY_SIZE(typing));
+	syscall_filter_values(&f, SYS_ioctl, 1, typing, ARRAY_SIZE(typing), refuse,
+			      allow);
 	return syscall_filter_install(&f, allow, false);
 }
 

@@ -136,23 +136,6 @@ static const struct sock_filter blocks[] = {
 	REFUSE,
 	ALLOW,
 #endif
-	/* Root's terminal may take what is typed or pasted for root's input (before 6.2). */
-	IS(SYS_ioctl, 0, 7),
-	LOAD(ARG(1)),
-	IS(TIOCSTI, 4, 0),
-	IS(TIOCLINUX, 3, 0),
-	IS(FIOSETOWN, 2, 0),
-	IS(SIOCSPGRP, 1, 0),
-	ALLOW,
-	REFUSE,
-	/* A descriptor may signal its owner, with any signal. */
-	IS(SYS_fcntl, 0, 6),
-	LOAD(ARG(1)),
-	IS(F_SETOWN, 3, 0),
-	IS(F_SETOWN_EX, 2, 0),
-	IS(F_SETSIG, 1, 0),
-	ALLOW,
-	REFUSE,
 	/* Only threads. glibc falls back to clone(2), whose flags are not in memory. */
 	IS(435 /* clone3 */, 0, 1),
 	UNKNOWN,
@@ -163,19 +146,18 @@ static const struct sock_filter blocks[] = {
 	ALLOW,
 };
 
+/*
+ * Root's terminal may take what is typed or pasted for root's input (before 6.2); a
+ * descriptor may signal its owner, with any signal.
+ */
+static const uint32_t refused_ioctls[] = {TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP};
+static const uint32_t refused_fcntls[] = {F_SETOWN, F_SETOWN_EX, F_SETSIG};
+
 /* Maps are made and filled, and events of new CPUs get the program that is loaded. */
-static const struct sock_filter loading[] = {
-	IS(SYS_bpf, 0, 10),
-	LOAD(ARG(0)),
-	IS(BPF_PROG_LOAD, 7, 0),
-	IS(BPF_BTF_LOAD, 6, 0),
-	IS(BPF_OBJ_PIN, 5, 0),
-	IS(BPF_PROG_ATTACH, 4, 0),
-	IS(BPF_PROG_DETACH, 3, 0),
-	IS(BPF_PROG_TEST_RUN, 2, 0),
-	IS(BPF_RAW_TRACEPOINT_OPEN, 1, 0),
-	ALLOW,
-	REFUSE,
+static const uint32_t loading[] = {
+	BPF_PROG_LOAD,           BPF_BTF_LOAD,    BPF_OBJ_PIN,
+	BPF_PROG_ATTACH,         BPF_PROG_DETACH, BPF_PROG_TEST_RUN,
+	BPF_RAW_TRACEPOINT_OPEN,
 };
 
 static int filter_calls(const struct lockdown *l)
@@ -207,8 +189,13 @@ static int filter_calls(const struct lockdown *l)
 	syscall_filter_begin(&f);
 	syscall_filter_list(&f, refused, ARRAY_SIZE(refused), refuse);
 	syscall_filter_add(&f, blocks, ARRAY_SIZE(blocks));
+	syscall_filter_values(&f, SYS_ioctl, 1, refused_ioctls,
+			      ARRAY_SIZE(refused_ioctls), refuse, allow);
+	syscall_filter_values(&f, SYS_fcntl, 1, refused_fcntls,
+			      ARRAY_SIZE(refused_fcntls), refuse, allow);
 	if (!l->loads_programs)
-		syscall_filter_add(&f, loading, ARRAY_SIZE(loading));
+		syscall_filter_values(&f, SYS_bpf, 0, loading, ARRAY_SIZE(loading),
+				      refuse, allow);
 	syscall_filter_add(&f, of_processes, ARRAY_SIZE(of_processes));
 	return syscall_filter_install(&f, allow, true);
 }

@@ -99,6 +99,8 @@ static const struct sock_filter mprotect_block[] = {
 	IS(SYS_mprotect, 0, 4), LOAD(ARG(2)), HAS(PROT_EXEC, 1, 0), ALLOW, REFUSE,
 };
 
+static const uint32_t decoder_fcntls[] = {F_GETFD, F_GETFL, F_DUPFD_CLOEXEC};
+
 static const struct sock_filter decoder_blocks[] = {
 	/*
 	 * mmap: shared anonymous and growing mappings would evade RLIMIT_DATA, because
@@ -113,14 +115,6 @@ static const struct sock_filter decoder_blocks[] = {
 	IS(MAP_SHARED | MAP_ANONYMOUS, 1, 0),
 	ALLOW,
 	REFUSE,
-
-	IS(SYS_fcntl, 0, 6),
-	LOAD(ARG(1)),
-	IS(F_GETFD, 3, 0),
-	IS(F_GETFL, 2, 0),
-	IS(F_DUPFD_CLOEXEC, 1, 0),
-	REFUSE,
-	ALLOW,
 
 	/* glibc's fstat(3): by descriptor, with an empty path. */
 	IS(SYS_newfstatat, 0, 4),
@@ -167,6 +161,8 @@ static int filter_calls(enum worker_kind kind)
 	} else {
 		syscall_filter_list(&f, of_decoder, ARRAY_SIZE(of_decoder), allow);
 		syscall_filter_add(&f, decoder_blocks, ARRAY_SIZE(decoder_blocks));
+		syscall_filter_values(&f, SYS_fcntl, 1, decoder_fcntls,
+				      ARRAY_SIZE(decoder_fcntls), allow, refuse);
 	}
 	syscall_filter_add(&f, mprotect_block, ARRAY_SIZE(mprotect_block));
 	return syscall_filter_install(&f, refuse, false);

@@ -53,6 +53,22 @@ void syscall_filter_list(struct syscall_filter *f, const uint32_t *numbers, size
 	}
 }
 
+void syscall_filter_values(struct syscall_filter *f, uint32_t number, unsigned int arg,
+			   const uint32_t *values, size_t nr, struct sock_filter verdict,
+			   struct sock_filter otherwise)
+{
+	/* Other calls skip what follows: two instructions for each value, and the last. */
+	const struct sock_filter begin[] = {
+		IS(number, 0, (uint8_t)(2 * nr + 2)),
+		LOAD(ARG(0) + arg * (uint32_t)sizeof(uint64_t)),
+	};
+
+	assert(nr <= (UINT8_MAX - 2) / 2);
+	syscall_filter_add(f, begin, ARRAY_SIZE(begin));
+	syscall_filter_list(f, values, nr, verdict);
+	syscall_filter_add(f, &otherwise, 1);
+}
+
 int syscall_filter_install(struct syscall_filter *f, struct sock_filter verdict,
 			   bool all_threads)
 {

@@ -50,6 +50,14 @@ void syscall_filter_list(struct syscall_filter *f, const uint32_t *numbers, size
 			 struct sock_filter verdict);
 
 /**
+ * The call @number gets @verdict if its argument @arg (0 to 5; its low half) is one of
+ * @values, else @otherwise.
+ */
+void syscall_filter_values(struct syscall_filter *f, uint32_t number, unsigned int arg,
+			   const uint32_t *values, size_t nr, struct sock_filter verdict,
+			   struct sock_filter otherwise);
+
+/**
  * Ends the filter with @verdict for all other calls, and installs it. Irreversible. Needs
  * no_new_privs.
  *
