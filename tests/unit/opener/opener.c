@@ -338,6 +338,24 @@ static void several_are_looked_at_in_one_request(void **state)
 	end_processes(pids, dirs);
 }
 
+/* The opener works, and has looked at them. */
+static void begin_several(struct several *s, pid_t pids[NR_PROCESSES],
+			  int dirs[NR_PROCESSES])
+{
+	start_processes(pids, dirs);
+	assert_int_equal(opener_begin(NULL), 0);
+	look_at_all(s, dirs);
+	check_all(s, pids, 0);
+}
+
+static void hang_among_several(struct several *s, const pid_t pids[NR_PROCESSES],
+			       const int dirs[NR_PROCESSES])
+{
+	freezer_freeze(helper());
+	look_at_all(s, dirs);
+	check_all(s, pids, 0xf);
+}
+
 /* If one hangs, nobody is blamed; those that hung alone are not among several any more. */
 static void what_hangs_is_not_among_several(void **state)
 {
@@ -348,14 +366,9 @@ static void what_hangs_is_not_among_several(void **state)
 
 	if (!freezer_is_there(state))
 		skip();
-	start_processes(pids, dirs);
-	assert_int_equal(opener_begin(NULL), 0);
-	look_at_all(&s, dirs);
-	check_all(&s, pids, 0);
-	freezer_freeze(helper());
+	begin_several(&s, pids, dirs);
 	opener_stats(&before);
-	look_at_all(&s, dirs);
-	check_all(&s, pids, 0xf);
+	hang_among_several(&s, pids, dirs);
 	opener_stats(&after);
 	assert_int_equal(after.nr_late, before.nr_late);
 	freezer_thaw();
@@ -384,13 +397,8 @@ static void who_hangs_among_several_is_charged(void **state)
 
 	if (!freezer_is_there(state))
 		skip();
-	start_processes(pids, dirs);
-	assert_int_equal(opener_begin(NULL), 0);
-	look_at_all(&s, dirs);
-	check_all(&s, pids, 0);
-	freezer_freeze(helper());
-	look_at_all(&s, dirs);
-	check_all(&s, pids, 0xf);
+	begin_several(&s, pids, dirs);
+	hang_among_several(&s, pids, dirs);
 	assert_int_equal(opener_look_at(dirs[3], 0, &look), 0);
 	look_deinit(&look);
 	freezer_freeze(helper());
