@@ -73,9 +73,9 @@ void notices_keep(struct notices *n, enum notice_kind kind, const void *data,
 /**
  * Empties the rings and delivers what they had, after what was left before: first samples
  * until @until_ns (CLOCK_MONOTONIC), at least those that are announced together, and then
- * the others. Fewer are announced together where they take long. What is gathered meanwhile is left for the next call. So a storm of new
- * processes, each of which is looked at, keeps the caller from nothing else. Not from
- * within a handler.
+ * the others. Fewer are announced together where they take long. What is gathered
+ * meanwhile is left for the next call. So a storm of new processes, each of which is
+ * looked at, keeps the caller from nothing else. Not from within a handler.
  *
  * An image must be identified by its first sample, whose time is known. While first samples
  * are left, code objects of images that the receiver does not know wait, and their requests

@@ -88,6 +88,11 @@ struct segment_list {
 	size_t nr, cap;
 };
 
+struct waiting_request {
+	struct lb_unwind_request request;
+	uint64_t time_ns; /* CLOCK_MONOTONIC: when it came */
+};
+
 struct unwind_feeder {
 	struct process_table *processes; /* borrowed */
 	struct shared_worker *decoder; /* borrowed */
@@ -110,10 +115,7 @@ struct unwind_feeder {
 	/* Indices in used where the next look begins, round robin. */
 	size_t next_from, interps_from, codes_from;
 
-	struct waiting_request {
-		struct lb_unwind_request request;
-		uint64_t time_ns; /* CLOCK_MONOTONIC: when it came */
-	} * requests; /* heap */
+	struct waiting_request *requests; /* heap */
 	size_t nr_requests, cap_requests;
 	uint64_t jit_changes; /* of all images, at the last comparison */
 	bool is_expecting; /* some images may have changed */
@@ -833,7 +835,7 @@ static void take_requests(struct unwind_feeder *w, uint64_t deadline_ns)
 
 void unwind_feeder_look(struct unwind_feeder *w)
 {
-	uint64_t deadline_ns;
+	uint64_t begin_ns, deadline_ns;
 
 	if (w->look_again_ns && clock_now_ns() >= w->look_again_ns)
 		w->look_again_ns = 0;
@@ -843,9 +845,10 @@ void unwind_feeder_look(struct unwind_feeder *w)
 	    !w->has_new_mappings && !w->has_cut_codes && !unwind_files_work(w->files))
 		return;
 	shared_worker_be_patient(w->decoder);
-	deadline_ns = clock_now_ns() + LOOK_NS;
+	begin_ns = clock_now_ns();
+	deadline_ns = begin_ns + LOOK_NS;
 	w->is_behind = false;
-	take_requests(w, deadline_ns - LOOK_NS + REQUESTS_NS);
+	take_requests(w, begin_ns + REQUESTS_NS);
 	update_dirty(w, deadline_ns);
 	/*
 	 * Before the rows, which take longer: interpreted lines need no rows, and a
