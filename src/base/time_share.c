@@ -71,12 +71,13 @@ bool time_share_may_take(struct time_share *s, struct tenant who, uint64_t now_n
 	if (!s->is_shared)
 		return true;
 	account = find_or_add(s, who);
-	account->asked_ns = now_ns;
 	if (is_used_up(s, account, now_ns) || others_are_first(s, account, now_ns)) {
+		account->asked_ns = now_ns;
 		s->nr_put_off += !account->is_put_off;
 		account->is_put_off = true;
 		return false;
 	}
+	account->asked_ns = 0; /* it may take none after all */
 	account->is_put_off = false;
 	return true;
 }
@@ -96,7 +97,7 @@ void time_share_took(struct time_share *s, struct tenant who, uint64_t begin_ns,
 	if (!s->is_shared)
 		return;
 	account = find_or_add(s, who);
-	account->asked_ns = 0; /* until it asks again */
+	account->asked_ns = 0; /* until it is refused or waits again */
 	if (tenant_is_same(who, (struct tenant){0}))
 		return;
 	if (account->paid_ns < begin_ns)

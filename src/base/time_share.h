@@ -30,14 +30,14 @@ struct time_share {
 		struct tenant tenant;
 		bool is_put_off;
 		uint64_t paid_ns; /* when it owes nothing any more */
-		uint64_t asked_ns; /* when it last asked; 0: never */
+		uint64_t asked_ns; /* when it last began to wait; 0: it does not */
 	} accounts[TIME_SHARE_MAX_TENANTS];
 	size_t nr_accounts;
 };
 
 /**
- * May @who take some time now? Who asks, counts as waiting for a while: ask again until it
- * is its turn.
+ * May @who take some time now? Who is refused, counts as waiting for a while: ask again
+ * until it is its turn.
  *
  * @now_ns  as in all calls: CLOCK_MONOTONIC, never 0
  */

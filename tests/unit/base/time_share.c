@@ -76,7 +76,7 @@ static void who_had_least_is_first(void **state)
 	(void)state;
 	time_share_took(&s, user(1000), NOW, NOW + 2);
 	time_share_took(&s, user(1001), NOW, NOW + 1);
-	assert_true(time_share_may_take(&s, user(1001), NOW + 3)); /* and he asks on */
+	time_share_waits(&s, user(1001), NOW + 3);
 	assert_false(time_share_may_take(&s, user(1000), NOW + 3));
 	time_share_waits(&s, user(1002), NOW + 3);
 	assert_false(time_share_may_take(&s, user(1001), NOW + 3));
@@ -89,6 +89,19 @@ static void who_had_least_is_first(void **state)
 	time_share_took(&s, user(1002), NOW + 9, NOW + 10);
 	assert_true(time_share_may_take(&s, user(1002), NOW + 10));
 	assert_int_equal(s.nr_put_off, 2);
+}
+
+/* He did not need it after all. */
+static void who_may_take_but_does_not_keeps_nobody_waiting(void **state)
+{
+	struct time_share s = {.is_shared = true, .burst_ns = SECOND};
+
+	(void)state;
+	time_share_took(&s, user(1000), NOW, NOW + SECOND);
+	time_share_waits(&s, user(1001), NOW + SECOND);
+	assert_true(time_share_may_take(&s, user(1001), NOW + SECOND));
+	assert_true(time_share_may_take(&s, user(1000), NOW + SECOND));
+	assert_int_equal(s.nr_put_off, 0);
 }
 
 /* Who has gone, or does not want it any more, keeps nobody waiting. */
@@ -124,6 +137,7 @@ int main(void)
 		cmocka_unit_test(a_container_pays_for_its_root),
 		cmocka_unit_test(root_is_never_put_off),
 		cmocka_unit_test(who_had_least_is_first),
+		cmocka_unit_test(who_may_take_but_does_not_keeps_nobody_waiting),
 		cmocka_unit_test(who_does_not_ask_does_not_wait),
 		cmocka_unit_test(of_many_tenants_those_who_owe_most_are_known),
 	};
