@@ -583,8 +583,9 @@ static void update_dirty(struct unwind_feeder *w, uint64_t deadline_ns)
 
 /* ---- interpreters ---- */
 
-static bool may_ask(struct unwind_feeder *w, uint64_t now)
+static bool may_ask(struct unwind_feeder *w)
 {
+	uint64_t now = clock_now_ns();
 	uint64_t more = (now - w->asks_since_ns) * ASKS_PER_SECOND / 1000000000ULL;
 
 	if (more) {
@@ -610,18 +611,19 @@ static void found(struct unwind_feeder *w, struct image_interp *interp,
 	w->totals.nr_interps_refused += !interp->number;
 }
 
-/* Queries the process, if due. Return: whether it need not be queried again. */
+static bool ask_is_due(const struct image_interp *interp)
+{
+	return interp->state == IMAGE_INTERP_WAITS && clock_now_ns() >= interp->ask_ns;
+}
+
+/* Queries the process. Return: whether it need not be queried again. */
 static bool ask_for_interp(struct unwind_feeder *w, const struct process *p,
 			   struct image_interp *interp)
 {
 	const struct runtime *runtime = runtimes[interp->runtime];
-	uint64_t now = clock_now_ns();
 	struct runtime_place place;
 	enum locate_result state;
 
-	if (interp->state != IMAGE_INTERP_WAITS || now < interp->ask_ns ||
-	    !may_ask(w, now))
-		return false;
 	worker_serves(w->reader, p->uid);
 	state = runtime->locate(w->reader, (pid_t)p->tgid, interp->facts.words,
 				interp->text_bias, &place);
@@ -693,13 +695,13 @@ void unwind_feeder_prepare(struct unwind_feeder *w, const struct process *p,
 static bool must_ask(const struct process *p, const struct watched_image *img)
 {
 	return img->interp.state == IMAGE_INTERP_WAITS
-		       ? clock_now_ns() >= img->interp.ask_ns
+		       ? ask_is_due(&img->interp)
 		       : img->interp_changes != p->maps.nr_changes;
 }
 
 /*
  * Call it after the segments are written: the kernel finds an interpreter through them.
- * At least one, as above.
+ * At least one, as above. The next look begins after the last that had its turn.
  */
 static void find_interps(struct unwind_feeder *w, uint64_t deadline_ns)
 {
@@ -714,6 +716,7 @@ static void find_interps(struct unwind_feeder *w, uint64_t deadline_ns)
 		uint32_t id = w->used[at];
 		struct watched_image *img = &w->images[id];
 		const struct process *p;
+		bool is_due_now;
 
 		if (!img->entry.run || img->interp.state == IMAGE_INTERP_FOUND ||
 		    img->interp.state == IMAGE_INTERP_REFUSED)
@@ -726,12 +729,17 @@ static void find_interps(struct unwind_feeder *w, uint64_t deadline_ns)
 			continue;
 		}
 		if (nr_asked++ && clock_now_ns() >= deadline_ns) {
-			w->interps_from = at;
 			w->has_new_mappings = w->is_behind = true;
 			return;
 		}
 		w->has_new_mappings |= !search_for_interp(w, p, img);
-		if (ask_for_interp(w, p, &img->interp)) {
+		is_due_now = ask_is_due(&img->interp);
+		if (is_due_now && !may_ask(w)) {
+			w->nr_waiting++;
+			continue;
+		}
+		w->interps_from = at + 1;
+		if (is_due_now && ask_for_interp(w, p, &img->interp)) {
 			img->rest_until_ns = 0;
 			mark(w, img);
 		}
