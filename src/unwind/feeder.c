@@ -947,4 +947,5 @@ void unwind_feeder_totals(const struct unwind_feeder *w, struct unwind_totals *r
 {
 	*ret = w->totals;
 	unwind_tables_totals(w->tables, ret);
+	ret->nr_pages_refused += w->totals.nr_pages_refused; /* of texts */
 }

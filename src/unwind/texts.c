@@ -181,19 +181,24 @@ static int take_body(struct unwind_texts *t, const struct jit_object *o,
 
 /* ---- decoding ---- */
 
+static uint64_t text_pages(const struct jit_text *text)
+{
+	return ((text->end - text->start - 1) >> PAGE_SHIFT) + 1;
+}
+
+/* If there is no room, the text has no rows. */
 static void add_text(struct unwind_texts *t, struct registered_object *b,
 		     const struct jit_text *text)
 {
 	struct unwind_text new = {text->start, text->end, UNWIND_NO_OBJECT,
 				  (uint32_t)(b - t->bodies)};
-	uint64_t last_page = (text->end - text->start - 1) >> PAGE_SHIFT;
 
 	if (t->nr_texts == MAX_TEXTS ||
 	    vec_grow(&b->texts, &b->cap_texts, b->nr_texts + 1, sizeof(*b->texts),
 		     TEXTS_AT_ONE) ||
 	    !quota_take(&t->quota, b->tenant, 1))
 		return;
-	new.object = unwind_object_add(t->tables, last_page + 1);
+	new.object = unwind_object_add(t->tables, text_pages(text));
 	b->texts[b->nr_texts++] = new;
 	t->nr_texts++;
 }
@@ -232,8 +237,11 @@ static void on_text(void *ctx, size_t piece, struct jit_text *text)
 		return;
 	if (!b->is_decoded && nth == b->nr_texts)
 		add_text(t, b, text);
-	if (nth >= b->nr_texts)
+	if (nth >= b->nr_texts) {
+		if (!b->is_decoded)
+			t->totals->nr_pages_refused += text_pages(text);
 		return;
+	}
 	known = &b->texts[nth];
 	if (known->object != UNWIND_NO_OBJECT)
 		unwind_object_fill(t->tables, known->object, &text->pages, NULL, 0);

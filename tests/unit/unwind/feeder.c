@@ -541,6 +541,51 @@ static void a_new_image_replaces_the_old_one(void **state)
 	assert_int_equal(nr_asked, 2);
 }
 
+/* ---- code of JITs ---- */
+
+#define NR_TEXTS 70
+
+/* An object with so many texts, each of two pages and without rows. */
+static enum worker_answer answer_texts(struct wire_reader *request, int fd,
+				       struct wire_reader *ret)
+{
+	static struct wire_writer said;
+
+	(void)request;
+	(void)fd;
+	wire_writer_deinit(&said);
+	wire_put_u32(&said, NR_TEXTS);
+	for (uint64_t i = 0; i < NR_TEXTS; i++) {
+		wire_put_u64(&said, 0x1000000 + i * 0x20000);
+		wire_put_u64(&said, 0x1000000 + i * 0x20000 + 0x10001);
+		wire_put_u32(&said, 0); /* rules */
+		wire_put_u32(&said, 0); /* pages */
+	}
+	*ret = (struct wire_reader){.data = said.data, .len = said.len};
+	return WORKER_OK;
+}
+
+static void texts_over_the_limit_of_an_object_are_counted_once(void **state)
+{
+	struct kept_object body = {.size_bytes = 100, .serial = 1, .nr_refs = 1};
+	struct jit_object object = {.size_bytes = 100, .until_ns = UINT64_MAX};
+	struct proc *p = add_process(LOCATE_UNKNOWN);
+
+	(void)state;
+	jit_store.bodies = &body;
+	p->process.jit_code.items = &object;
+	p->process.jit_code.nr = 1;
+	fake_decoder = answer_texts;
+	for (size_t i = 0; i < 3; i++) {
+		unwind_feeder_sampled(w, &p->process);
+		fake_now_ns += SECOND_NS;
+		unwind_feeder_look(w);
+		assert_int_equal(totals_of().nr_pages_refused, 2 * (NR_TEXTS - 64));
+	}
+	fake_decoder = NULL;
+	jit_store.bodies = NULL;
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -560,6 +605,7 @@ int main(void)
 		TEST(a_fork_has_its_parents_interpreter_without_a_query),
 		TEST(a_process_that_maps_more_is_told_after_a_pause),
 		TEST(a_new_image_replaces_the_old_one),
+		TEST(texts_over_the_limit_of_an_object_are_counted_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
