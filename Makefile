@@ -321,6 +321,8 @@ install: $(INSTALLED)
 	install -m 644 python/pyproject.toml $(DESTDIR)$(PREFIX)/share/lineburn/python
 	install -D -m 644 docs/lineburn.1 $(DESTDIR)$(PREFIX)/share/man/man1/lineburn.1
 	install -D -m 644 docs/SKILL.md $(DESTDIR)$(PREFIX)/share/doc/lineburn/SKILL.md
+	install -d $(DESTDIR)$(PREFIX)/share/doc/lineburn/docs
+	install -m 644 docs/*.md $(DESTDIR)$(PREFIX)/share/doc/lineburn/docs
 	$(COMPLETION) bash | install -D -m 644 /dev/stdin \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/lineburn
 	$(COMPLETION) zsh | install -D -m 644 /dev/stdin \

@@ -565,7 +565,7 @@ const struct option_row option_rows[] = {
 		 "excludes it",
 	 MEMBER(sampling.target.whole_machine)},
 	{"duration", 'd', "SECONDS", ON_LASTING, parse_seconds,
-	 .help = "how long to record (default: until Ctrl-C)",
+	 .help = "how long to record (default, and 0: until Ctrl-C)",
 	 "seconds from 0 to 10000000", MEMBER(sampling.duration_s), .max = MAX_SECONDS},
 	{"window", 0, "TIME", ON_RECORD, parse_window,
 	 .help = "begin a new file at this interval, with the time in its name: 60s, 5m, "

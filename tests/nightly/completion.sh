@@ -98,7 +98,8 @@ installed() {
 	"$LB" completion bash | cmp - bash-completion/completions/lineburn &&
 		"$LB" completion zsh | cmp - zsh/site-functions/_lineburn &&
 		"$LB" completion fish | cmp - fish/vendor_completions.d/lineburn.fish &&
-		cmp "$TOP/docs/lineburn.1" man/man1/lineburn.1 && cmp "$TOP/docs/SKILL.md" doc/lineburn/SKILL.md
+		cmp "$TOP/docs/lineburn.1" man/man1/lineburn.1 && cmp "$TOP/docs/SKILL.md" doc/lineburn/SKILL.md &&
+		cmp "$TOP/docs/formats.md" doc/lineburn/docs/formats.md
 }
 check completion-installed installed
 # An empty file is no profile that others could read.
