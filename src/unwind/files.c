@@ -76,7 +76,8 @@ struct unwind_file {
 	uint64_t pause_until_ns;
 	struct lb_unwind_file_key shared; /* inode 0: it is not, or it is the vdso */
 	struct tenant payer; /* of that */
-	bool was_judged; /* whether it can be shared */
+	bool was_judged; /* it is shared, or never can be */
+	uint64_t share_after_ns; /* there was no room for it before */
 };
 
 struct page_want {
@@ -330,22 +331,23 @@ static void share(struct unwind_files *f, uint32_t id, const struct mapping *m,
 				       .page = (uint32_t)o->first,
 				       .nr_pages = (uint32_t)o->nr};
 
-	if (file->was_judged || (m->kind != MAPPING_FILE && !is_vdso))
+	if (file->was_judged || clock_now_ns() < file->share_after_ns ||
+	    (m->kind != MAPPING_FILE && !is_vdso))
 		return;
-	file->was_judged = true;
-	if (o->first > UINT32_MAX || (!is_vdso && is_interpreter(f, m->file, &is_later)))
+	file->was_judged = o->first > UINT32_MAX ||
+			   (!is_vdso && is_interpreter(f, m->file, &is_later));
+	if (file->was_judged || is_later)
 		return;
-	if (is_later) {
-		file->was_judged = false;
-		return;
-	}
 	key = key_of(m);
 	value.size_bytes = is_vdso ? f->vdso_bytes : m->file->size_bytes;
 	value.mtime_ns = is_vdso ? 0 : m->file->mtime_ns;
-	if (!unwind_file_share(f->tables, &key, &value)) {
-		file->shared = key;
-		file->payer = payer_of(f, id);
+	if (unwind_file_share(f->tables, &key, &value)) {
+		file->share_after_ns = clock_now_ns() + PAUSE_NS;
+		return;
 	}
+	file->was_judged = true;
+	file->shared = key;
+	file->payer = payer_of(f, id);
 }
 
 void unwind_files_segment(struct unwind_files *f, const struct mapping *m,

@@ -469,6 +469,30 @@ static void files_are_shared(void **state)
 	assert_int_equal(file->mtime_ns, 5);
 }
 
+/* Who had no room for a file is served when there is some again. */
+static void a_file_is_shared_later(void **state)
+{
+	const struct tenant alice = {.uid = 1000};
+	struct lb_unwind_file_key small = {.inode = 1000 + SMALL, .dev = 8 << 20 | 1};
+	struct lb_unwind_file_key many = {.inode = 1};
+	struct lb_unwind_file file = {.nr_pages = 1};
+	struct mapping m = map(SMALL, 1, 3);
+
+	(void)state;
+	files[SMALL].tenant = alice;
+	unwind_tables_share(tables);
+	unwind_tables_serve(tables, alice);
+	while (!unwind_file_share(tables, &many, &file))
+		;
+	segment(&m);
+	unwind_file_unshare(tables, &many, alice);
+	segment(&m);
+	assert_null(fake_kernel_file(&small)); /* asked for once a second */
+	fake_now_ns += SECOND_NS;
+	segment(&m);
+	assert_non_null(fake_kernel_file(&small));
+}
+
 /* ---- large files ---- */
 
 static void pages_around_a_request_are_read(void **state)
@@ -1133,6 +1157,7 @@ int main(void)
 		TEST(the_vdso_is_read_at_once),
 		TEST(files_without_rows),
 		TEST(files_are_shared),
+		TEST(a_file_is_shared_later),
 		TEST(pages_around_a_request_are_read),
 		TEST(requests_of_a_file_are_joined),
 		TEST(requests_wait_for_time),
