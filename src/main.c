@@ -6,6 +6,7 @@
 
 #include "base/escape.h"
 #include "base/log.h"
+#include "base/target_fd.h"
 #include "cli/commands.h"
 #include "cli/completion.h"
 #include "cli/options.h"
@@ -86,5 +87,6 @@ int main(int argc, char **argv)
 		print_error(&err);
 		status = err.exit_code ? (int)err.exit_code : EXIT_FAILED;
 	}
+	target_fd_leave();
 	return status;
 }

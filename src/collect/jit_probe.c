@@ -7,10 +7,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "base/clock.h"
 #include "base/job.h"
 #include "base/log.h"
+#include "base/target_fd.h"
 #include "base/vec.h"
 #include "collect/jit_assembly.h"
 #include "collect/perf_event.h"
@@ -252,13 +254,16 @@ static int start(struct jit_probe *p, int fd, uint64_t register_off,
 		 int64_t descriptor_delta)
 {
 	struct probe_work work = {.descriptor_delta = descriptor_delta};
-	struct stat st;
+	struct statx stx;
+	uint64_t dev;
 
-	if (fstat(fd, &st))
+	/* Without asking the file system's server, which may never answer. */
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &stx))
 		return -errno;
+	dev = makedev(stx.stx_dev_major, stx.stx_dev_minor);
 	if (!descriptor_delta)
 		return -EINVAL; /* not a variable; and 0 is not a valid cookie */
-	if (find_file(p, st.st_dev, st.st_ino, register_off))
+	if (find_file(p, dev, stx.stx_ino, register_off))
 		return -EALREADY;
 	/* Room for the result, so that taking it cannot fail. */
 	if (vec_grow(&p->files, &p->cap_files, p->nr_files + 1, sizeof(*p->files),
@@ -270,7 +275,8 @@ static int start(struct jit_probe *p, int fd, uint64_t register_off,
 	if (p->load_failure)
 		return p->load_failure;
 	work.file = (struct probed_file){
-		.dev = st.st_dev, .ino = st.st_ino, .register_off = register_off};
+
+		.dev = dev, .ino = stx.stx_ino, .register_off = register_off};
 	work.fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (work.fd < 0)
 		return -errno;
@@ -278,7 +284,7 @@ static int start(struct jit_probe *p, int fd, uint64_t register_off,
 	work.skel = p->skel ? p->skel : open_program(p);
 	if (!work.skel) {
 		p->load_failure = -errno;
-		close(work.fd);
+		target_fd_close(work.fd);
 		return p->load_failure;
 	}
 	start_attachment(p, &work);
@@ -328,7 +334,7 @@ bool jit_probe_settle(struct jit_probe *p, int timeout_ms, int *ret_rc)
 	*ret_rc = job_finish(p->job);
 	if (work->is_removal)
 		return true;
-	close(work->fd);
+	target_fd_close(work->fd);
 	if (!work->is_loaded && take_program(p))
 		*ret_rc = p->load_failure;
 	if (!*ret_rc) {

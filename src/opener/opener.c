@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/target_fd.h"
 #include "decode/operation.h"
 #include "opener/bans.h"
 #include "worker/child.h"
@@ -122,16 +123,19 @@ static bool is_whole(const struct look *look, bool has_fd)
 	       (look->text != NULL) == (with_text && !look->rc);
 }
 
-static bool take_result(struct wire_reader *reply, struct look *look, int *fds,
-			size_t nr_fds, size_t *used)
+static bool take_result(struct wire_reader *reply, struct look *look, uint32_t uid,
+			int *fds, size_t nr_fds, size_t *used)
 {
 	bool has_fd = false;
 
 	if (!look_get_result(reply, look, &has_fd) || !is_whole(look, has_fd) ||
 	    (has_fd && *used == nr_fds))
 		return false;
-	if (has_fd)
-		look->fd = fds[(*used)++];
+	if (!has_fd)
+		return true;
+	look->fd = fds[(*used)++];
+	if (look->what == LOOK_FILE)
+		target_fd_opened(look->fd, uid);
 	return true;
 }
 
@@ -146,13 +150,13 @@ static int take_results(struct wire_reader *reply, struct look_group *groups, si
 		no_results(groups[i].looks, groups[i].nr, 0);
 	for (size_t i = 0; i < nr; i++)
 		for (size_t k = 0; k < groups[i].nr && is_good; k++)
-			is_good = take_result(reply, &groups[i].looks[k], fds, nr_fds,
-					      &used);
+			is_good = take_result(reply, &groups[i].looks[k], groups[i].uid,
+					      fds, nr_fds, &used);
 	if (is_good && used == nr_fds && reply->pos == reply->len)
 		return 0;
 	opener.stats.nr_failed++;
 	for (; used < nr_fds; used++)
-		close(fds[used]);
+		target_fd_close(fds[used]);
 	for (size_t i = 0; i < nr; i++)
 		for (size_t k = 0; k < groups[i].nr; k++)
 			look_deinit(&groups[i].looks[k]);
@@ -225,7 +229,8 @@ static int ask(uint32_t uid, struct look_group *groups, size_t nr)
 
 static int ask_alone(int base_fd, uint32_t uid, struct look *looks, size_t nr)
 {
-	struct look_group group = {.base_fd = base_fd, .looks = looks, .nr = nr};
+	struct look_group group = {
+		.base_fd = base_fd, .uid = uid, .looks = looks, .nr = nr};
 
 	return ask(uid, &group, 1);
 }
@@ -263,6 +268,14 @@ static void on_late(int base_fd, uint32_t uid, const struct look *look)
 		  look->name ? look->name : "a file", uid);
 }
 
+static bool may_open(const struct look *looks, size_t nr, uint32_t uid)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (looks[i].what == LOOK_FILE)
+			return target_fd_has_room(uid);
+	return true;
+}
+
 static bool looks_here(void)
 {
 	return !opener.worker || !pthread_equal(opener.thread, pthread_self());
@@ -280,7 +293,7 @@ int opener_look(int base_fd, uid_t uid, struct look *looks, size_t nr)
 	if (uid == CHILD_NO_USER && looks->where == LOOK_BELOW &&
 	    (nr_late(NULL) || child_nr_undead()))
 		uid = user_of(base_fd);
-	rc = is_banned(base_fd, looks) || is_paused(uid)
+	rc = is_banned(base_fd, looks) || is_paused(uid) || !may_open(looks, nr, uid)
 		     ? -EBUSY
 		     : ask_alone(base_fd, uid, looks, nr);
 	if (rc == -EBUSY)

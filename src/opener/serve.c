@@ -18,7 +18,8 @@ static int serve_base(struct worker_call *call, struct wire_reader *request, int
 		if (!look_get(request, &look, name, sizeof(name)))
 			return -EINVAL;
 		look_here(base_fd, &look);
-		if (look.fd >= 0 && worker_reply_fd(call, look.fd)) {
+		if (look.fd >= 0 &&
+		    worker_reply_fd(call, look.fd, look.what == LOOK_FILE)) {
 			look_deinit(&look);
 			look.rc = -EMFILE;
 		}

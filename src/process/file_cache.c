@@ -19,6 +19,7 @@
 #include "base/hash.h"
 #include "base/hashmap.h"
 #include "base/quota.h"
+#include "base/target_fd.h"
 #include "base/vec.h"
 #include "process/proc_dir.h"
 
@@ -78,7 +79,7 @@ void file_cache_free(struct file_cache *c)
 		struct cached_file *e = c->items[i];
 
 		if (e->file.fd >= 0) {
-			close(e->file.fd);
+			target_fd_close(e->file.fd);
 			fd_budget_give(c->budget, e->file.tenant);
 		}
 		roots_put(c->roots, e->root);
@@ -420,7 +421,7 @@ static struct target_file *keep(struct file_cache *c, struct cached_file *known,
 				const struct mapping *m, const struct file_source *source,
 				const struct found_file *f)
 {
-	_cleanup_close_ int fd = -1;
+	_cleanup_target_fd_ int fd = -1;
 	struct cached_file *e = known;
 
 	if (!fd_budget_take(c->budget, source->tenant))
@@ -583,7 +584,7 @@ static void close_entry(struct file_cache *c, struct cached_file *e)
 	/* Without a build id a later file at this path cannot be verified. */
 	if (!e->file.build_id_len)
 		forget_mappings(c, e);
-	close(e->file.fd);
+	target_fd_close(e->file.fd);
 	fd_budget_give(c->budget, e->file.tenant);
 	roots_put(c->roots, e->root);
 	e->root = NULL;

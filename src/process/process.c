@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/target_fd.h"
 #include "base/vec.h"
 #include "process/proc_dir.h"
 
@@ -62,7 +63,7 @@ void jit_file_init(struct jit_file *f)
 void jit_file_deinit(struct jit_file *f, struct fd_budget *budget)
 {
 	if (f->fd >= 0) {
-		close(f->fd);
+		target_fd_close(f->fd);
 		fd_budget_give(budget, f->payer);
 	}
 	free(f->sizes);
@@ -122,7 +123,7 @@ static void adopt(struct jit_file *f, int fd, const struct look_facts *facts,
 		  struct fd_budget *budget, struct tenant payer)
 {
 	if (f->fd >= 0) {
-		close(f->fd);
+		target_fd_close(f->fd);
 		fd_budget_give(budget, f->payer);
 	}
 	f->fd = fd;
@@ -153,7 +154,7 @@ void perf_map_look(struct process *p, struct strpool *pool, struct fd_budget *bu
 			fd_budget_give(budget, p->tenant);
 	}
 	if (fd >= 0 && is_same_file(f, &facts)) {
-		close(fd);
+		target_fd_close(fd);
 		fd_budget_give(budget, p->tenant);
 	} else if (fd >= 0) {
 		adopt(f, fd, &facts, budget, p->tenant);

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/match.h"
 #include "base/path.h"
+#include "base/target_fd.h"
 #include "collect/bpf_programs.h"
 #include "collect/filter.h"
 #include "collect/kernel_quirks.h"
@@ -314,6 +315,8 @@ int intake_init(struct intake *in, const struct sampling *config, struct strpool
 	if (!rc && config->target.is_command && !config->dry_run)
 		rc = fork_command(in, err);
 	/* From here on nothing of a target is opened in this process. */
+	if (!rc)
+		rc = target_fd_begin(err);
 	if (!rc)
 		rc = opener_begin(err);
 	if (!rc)

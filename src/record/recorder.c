@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/job.h"
 #include "base/log.h"
+#include "base/target_fd.h"
 #include "record/account.h"
 #include "record/dump.h"
 #include "record/intake.h"
@@ -176,6 +177,7 @@ void recorder_free(struct recorder *r)
 	output_deinit(&r->output);
 	intake_deinit(&r->intake);
 	naming_deinit(&r->naming);
+	target_fd_end();
 	wakeups_free(r->wakeups);
 	free(r);
 }

@@ -9,6 +9,7 @@
 #include "analyze/source.h"
 #include "base/hash.h"
 #include "base/io.h"
+#include "base/target_fd.h"
 #include "base/vec.h"
 
 enum content_state {
@@ -78,7 +79,7 @@ static void remember(struct source_names *files, uint64_t key, uint32_t item)
 static void look(struct source_names *files, const char *path, const struct process *user,
 		 struct file_content *ret)
 {
-	_cleanup_close_ int fd = -1;
+	_cleanup_target_fd_ int fd = -1;
 	struct look_facts facts;
 
 	if (ret->state != CONTENT_UNSEEN)

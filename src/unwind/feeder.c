@@ -825,18 +825,35 @@ static void take_request(struct unwind_feeder *w, const struct waiting_request *
 		w->look_again_ns = clock_now_ns() + LOADING_NS;
 }
 
-/* At least one, as above; the others wait for the next look. */
+/* At least one, as above; what is left waits for the next look. */
+static void take_some(struct unwind_feeder *w, bool only_known, uint64_t deadline_ns)
+{
+	size_t nr_taken = 0, nr_kept = 0;
+
+	for (size_t i = 0; i < w->nr_requests; i++) {
+		const struct waiting_request *r = &w->requests[i];
+
+		if ((nr_taken && clock_now_ns() >= deadline_ns) ||
+		    (only_known &&
+		     !process_table_is_identified(w->processes, &r->request.image))) {
+			w->requests[nr_kept++] = *r;
+			continue;
+		}
+		take_request(w, r);
+		nr_taken++;
+	}
+	w->nr_requests = nr_kept;
+}
+
+/*
+ * For a process that is not known /proc is read, which takes long, so those of known ones
+ * come first: many short processes would keep the stacks of all others from being whole.
+ */
 static void take_requests(struct unwind_feeder *w, uint64_t deadline_ns)
 {
-	size_t nr = 0;
-
-	while (nr < w->nr_requests && (!nr || clock_now_ns() < deadline_ns))
-		take_request(w, &w->requests[nr++]);
-	w->nr_requests -= nr;
-	if (!w->nr_requests)
-		return;
-	memmove(w->requests, w->requests + nr, w->nr_requests * sizeof(*w->requests));
-	w->is_behind = true;
+	take_some(w, true, deadline_ns);
+	take_some(w, false, deadline_ns);
+	w->is_behind |= w->nr_requests != 0;
 }
 
 /* ---- look ---- */

@@ -76,7 +76,6 @@ static const uint32_t refused[] = {
 	438, /* pidfd_getfd */
 	440, /* process_madvise */
 	448, /* process_mrelease */
-	SYS_socket,
 	/* the machine */
 	SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, 428, /* open_tree */
 	429, /* move_mount */
@@ -85,6 +84,8 @@ static const uint32_t refused[] = {
 	432, /* fsmount */
 	433, /* fspick */
 	442, /* mount_setattr */
+	443, /* quotactl_fd */
+	467, /* open_tree_attr */
 	SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_kexec_load,
 #ifdef SYS_kexec_file_load
 	SYS_kexec_file_load,
@@ -98,6 +99,9 @@ static const uint32_t refused[] = {
 	/* keys, ids */
 	SYS_add_key, SYS_request_key, SYS_keyctl, SYS_setuid, SYS_setgid, SYS_setreuid,
 	SYS_setregid, SYS_setresuid, SYS_setresgid, SYS_setgroups, SYS_capset,
+	/* sockets; those that it has are enough. To bind one may create a file. */
+	SYS_socket, SYS_socketpair, SYS_bind, SYS_connect, SYS_listen, SYS_accept,
+	SYS_accept4,
 	/* ways around this filter, and parts of the kernel that need not be in reach */
 	425, /* io_uring_setup */
 	426, /* io_uring_enter */
@@ -153,10 +157,17 @@ static const struct sock_filter blocks[] = {
 static const uint32_t refused_ioctls[] = {TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP};
 static const uint32_t refused_fcntls[] = {F_SETOWN, F_SETOWN_EX, F_SETSIG};
 
-/* Maps are made and filled, and events of new CPUs get the program that is loaded. */
+/*
+ * Maps are made and filled, and events of new CPUs get the program that is loaded. The
+ * first, which makes a file, is never needed; the others by probes that come later.
+ */
 static const uint32_t loading[] = {
-	BPF_PROG_LOAD,           BPF_BTF_LOAD,    BPF_OBJ_PIN,
-	BPF_PROG_ATTACH,         BPF_PROG_DETACH, BPF_PROG_TEST_RUN,
+	BPF_OBJ_PIN,
+	BPF_PROG_LOAD,
+	BPF_BTF_LOAD,
+	BPF_PROG_ATTACH,
+	BPF_PROG_DETACH,
+	BPF_PROG_TEST_RUN,
 	BPF_RAW_TRACEPOINT_OPEN,
 };
 
@@ -193,9 +204,8 @@ static int filter_calls(const struct lockdown *l)
 			      ARRAY_SIZE(refused_ioctls), refuse, allow);
 	syscall_filter_values(&f, SYS_fcntl, 1, refused_fcntls,
 			      ARRAY_SIZE(refused_fcntls), refuse, allow);
-	if (!l->loads_programs)
-		syscall_filter_values(&f, SYS_bpf, 0, loading, ARRAY_SIZE(loading),
-				      refuse, allow);
+	syscall_filter_values(&f, SYS_bpf, 0, loading,
+			      l->loads_programs ? 1 : ARRAY_SIZE(loading), refuse, allow);
 	syscall_filter_add(&f, of_processes, ARRAY_SIZE(of_processes));
 	return syscall_filter_install(&f, allow, true);
 }

@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/target_fd.h"
+
 #define NS_PER_MS 1000000
 
 /* Room for one descriptor too many, so that a surplus is seen and closed. */
@@ -123,18 +125,22 @@ static void attach_fds(struct msghdr *msg, union control *control, const int *fd
 	memcpy(CMSG_DATA(c), fds, nr * sizeof(int));
 }
 
-/* One sendmsg(2) of the rest of the message. */
+/*
+ * One sendmsg(2) of the rest of the message.
+ *
+ * @payload  NULL: only of its header
+ */
 static int send_piece(int sock, const struct message *m, const void *payload,
 		      const int *fds, int flags, size_t *sent)
 {
 	size_t skip = *sent < sizeof(*m) ? *sent : sizeof(*m);
 	struct iovec iov[2] = {
 		{.iov_base = (char *)m + skip, .iov_len = sizeof(*m) - skip}};
-	struct msghdr msg = {.msg_iov = iov, .msg_iovlen = m->len ? 2 : 1};
+	struct msghdr msg = {.msg_iov = iov, .msg_iovlen = payload && m->len ? 2 : 1};
 	union control control;
 	ssize_t n;
 
-	if (m->len)
+	if (payload && m->len)
 		iov[1] = (struct iovec){.iov_base = (char *)payload + (*sent - skip),
 					.iov_len = m->len - (*sent - skip)};
 	/* Only once: descriptors travel with the first byte. */
@@ -147,14 +153,11 @@ static int send_piece(int sock, const struct message *m, const void *payload,
 	return 0;
 }
 
-int message_send(int sock, const struct message *m, const void *payload, const int *fds,
-		 int64_t deadline_ns)
+/* Sends bytes [sent, end) of header and payload. */
+static int send_part(int sock, const struct message *m, const void *payload,
+		     const int *fds, size_t sent, size_t end, int64_t deadline_ns)
 {
-	size_t sent = 0;
-
-	if (m->nr_fds > WORKER_MAX_FDS)
-		return -EINVAL;
-	while (sent < sizeof(*m) + m->len) {
+	while (sent < end) {
 		int rc = send_piece(sock, m, payload, fds, nonblocking(deadline_ns),
 				    &sent);
 
@@ -164,6 +167,25 @@ int message_send(int sock, const struct message *m, const void *payload, const i
 			return rc;
 	}
 	return 0;
+}
+
+int message_send(int sock, const struct message *m, const void *payload, const int *fds,
+		 int64_t deadline_ns)
+{
+	return m->nr_fds > WORKER_MAX_FDS ? -EINVAL
+					  : send_part(sock, m, payload, fds, 0,
+						      sizeof(*m) + m->len, deadline_ns);
+}
+
+int message_send_header(int sock, const struct message *m, const int *fds)
+{
+	return send_part(sock, m, NULL, fds, 0, sizeof(*m), MESSAGE_NO_DEADLINE);
+}
+
+int message_send_payload(int sock, const struct message *m, const void *payload)
+{
+	return send_part(sock, m, payload, NULL, sizeof(*m), sizeof(*m) + m->len,
+			 MESSAGE_NO_DEADLINE);
 }
 
 int message_send_some(int sock, const struct message *m, const void *payload,
@@ -188,7 +210,7 @@ static void collect_fds(struct msghdr *msg, struct message_fds *fds)
 			if (fds->nr < WORKER_MAX_FDS)
 				fds->fd[fds->nr++] = fd;
 			else
-				close(fd);
+				target_fd_close(fd);
 		}
 	}
 }

@@ -79,6 +79,10 @@ int64_t message_clock_ns(void);
 int message_send(int sock, const struct message *m, const void *payload, const int *fds,
 		 int64_t deadline_ns);
 
+/** Sends the header of a message with its descriptors, or then its payload; both block. */
+int message_send_header(int sock, const struct message *m, const int *fds);
+int message_send_payload(int sock, const struct message *m, const void *payload);
+
 /**
  * Receives a header and its descriptors.
  *

@@ -21,6 +21,7 @@ enum leave {
 struct worker_call {
 	struct message_fds fds; /* received with the request */
 	struct message_fds reply_fds;
+	bool may_wait; /* to close some of these */
 };
 
 /*
@@ -60,14 +61,33 @@ int worker_need(struct worker_call *call, const void *what, size_t len)
 	return fds.nr ? fds.fd[0] : -ENOENT;
 }
 
-int worker_reply_fd(struct worker_call *call, int fd)
+int worker_reply_fd(struct worker_call *call, int fd, bool may_wait)
 {
 	struct message_fds *fds = &call->reply_fds;
 
 	if (fds->nr >= ARRAY_SIZE(fds->fd))
 		return -EMFILE;
 	fds->fd[fds->nr++] = fd;
+	call->may_wait |= may_wait;
 	return 0;
+}
+
+/*
+ * Whoever waits for a file system to close its file does so before the answer is complete:
+ * later, the next request would be late, and its target be blamed.
+ */
+static void send_reply(struct worker_call *call, const struct message *m,
+		       const void *payload)
+{
+	if (!call->may_wait || !m->len) {
+		send_or_leave(m, payload, call->reply_fds.fd);
+		return;
+	}
+	if (message_send_header(WORKER_SOCKET_FD, m, call->reply_fds.fd))
+		leave(LEAVE_CLOSED);
+	message_fds_close(&call->reply_fds);
+	if (message_send_payload(WORKER_SOCKET_FD, m, payload))
+		leave(LEAVE_CLOSED);
 }
 
 static int run_op(struct worker_call *call, worker_op op, const void *request, size_t len)
@@ -79,14 +99,16 @@ static int run_op(struct worker_call *call, worker_op op, const void *request, s
 	/* The writer fails if the reply exceeds the maximum, or memory is exhausted. */
 	if (rc >= 0 && reply.failed)
 		rc = -ENOMEM;
+	message_fds_close(&call->fds);
 	if (rc < 0) {
+		message_fds_close(&call->reply_fds);
 		send_failed(rc);
 	} else {
 		const struct message m = {.type = MESSAGE_REPLY,
 					  .len = (uint32_t)reply.len,
 					  .nr_fds = (uint32_t)call->reply_fds.nr};
 
-		send_or_leave(&m, reply.data, call->reply_fds.fd);
+		send_reply(call, &m, reply.data);
 	}
 	wire_writer_deinit(&reply);
 	return rc;

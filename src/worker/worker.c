@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/target_fd.h"
 #include "worker/child.h"
 #include "worker/message.h"
 
@@ -96,8 +97,19 @@ struct worker {
 static void call_free_parts(struct call *call)
 {
 	free(take_ptr(call->what));
-	cleanup_closep(&call->need_fd);
+	target_fd_close(call->need_fd);
 	call->need_fd = -1;
+}
+
+/* Nobody has taken them: the call failed. They are of the target's user. */
+static void close_received(struct worker *w)
+{
+	struct message_fds *fds = &w->call.fds;
+
+	while (fds->nr) {
+		target_fd_opened(fds->fd[--fds->nr], w->uid);
+		target_fd_close(fds->fd[fds->nr]);
+	}
 }
 
 static void kill_child(struct worker *w)
@@ -134,7 +146,7 @@ void worker_free(struct worker *w)
 	kill_child(w);
 	child_forget_undead(&w->dead_cpu_ns);
 	call_free_parts(&w->call);
-	message_fds_close(&w->call.fds);
+	close_received(w);
 	free(w->reply);
 	free(w);
 }
@@ -288,7 +300,7 @@ static int send_some(struct worker *w, const int *fds)
 
 	if (rc || call->sent < sizeof(call->out) + call->out.len)
 		return rc;
-	cleanup_closep(&call->need_fd);
+	target_fd_close(call->need_fd);
 	call->need_fd = -1;
 	receive_next(call, CALL_HEADER);
 	return 0;
@@ -490,7 +502,7 @@ void worker_send(struct worker *w, uint32_t op, const void *request, size_t len,
 
 	assert(call->phase == CALL_NONE);
 	worker_trim(w);
-	message_fds_close(&call->fds);
+	close_received(w);
 	*call = (struct call){
 		.phase = CALL_SENDING,
 		.need = need,
@@ -614,7 +626,7 @@ size_t worker_take_fds(struct worker *w, int *ret, size_t max)
 	size_t nr = fds->nr;
 
 	if (nr > max) {
-		message_fds_close(fds);
+		close_received(w);
 		return 0;
 	}
 	memcpy(ret, fds->fd, nr * sizeof(*ret));

@@ -50,9 +50,11 @@ int worker_need(struct worker_call *call, const void *what, size_t len);
 
 /**
  * Adds a descriptor to the reply, of an opener only; it is closed after sending.
+ *
+ * @may_wait  close() may wait for its file system, so it comes before the reply's payload
  * Return: 0, or -EMFILE: WORKER_MAX_FDS are there already; then it stays the caller's.
  */
-int worker_reply_fd(struct worker_call *call, int fd);
+int worker_reply_fd(struct worker_call *call, int fd, bool may_wait);
 
 /** Runs the child: locks itself down, serves until the socket closes. Never prints. */
 int worker_main(const worker_op *ops, size_t nr_ops);

@@ -288,7 +288,7 @@ static int echo(struct worker_call *call, struct wire_reader *request, const int
 		int fd = worker_need(call, request->data, request->len);
 
 		assert(fd >= 0 || fd == -ENOENT);
-		if (fd >= 0 && worker_reply_fd(call, fd))
+		if (fd >= 0 && worker_reply_fd(call, fd, fd % 2))
 			close(fd);
 	}
 	return first & 2 ? -EINVAL : 0;

@@ -59,7 +59,7 @@ serves() {
 		profile_has "$1-$2.json" "s['count'] > 20" "note('lines', s['with_line']) + note('misses', sum(m['samples'] for m in d['misses'])) == s['count']" || return 1
 	cat "serves-$1-$2.cost"
 }
-for request in open read getattr lookup; do
+for request in open read getattr lookup flush close; do
 	figure "attack-4-binary-$request" serves overlay $request
 	figure "attack-5-$request" serves fuse $request
 done

@@ -13,6 +13,7 @@ held_file() {
 if [ -c /dev/fuse ]; then
 	check attack-4-read held_file read
 	check attack-4-getattr held_file getattr
+	check attack-4-close held_file close
 else
 	skip attack-4 "no /dev/fuse"
 fi

@@ -128,7 +128,6 @@ int debug_file_open(struct binary *binary, enum debug_file_kind kind,
 
 	if (!f)
 		return -ENOMEM;
-	f->fd = -1;
 	f->kind = kind;
 	f->context = context;
 	f->binary = binary;
@@ -153,10 +152,8 @@ void debug_file_free(struct debug_file *f)
 	debug_file_free(f->dwp);
 	for (size_t i = 0; i < NR_DEBUG_SECTIONS; i++)
 		f->context->inflated_left += f->sections[i].inflated_bytes;
-	if (f->fd >= 0) {
+	if (f->owns_binary)
 		binary_free(f->binary);
-		close(f->fd);
-	}
 	free(f->exec);
 	free(f->units);
 	free(f);

@@ -76,7 +76,7 @@ struct debug_file {
 	struct debug_context *context;
 	struct binary *binary;
 	uint64_t work_allowed; /* budget from this file's size; see debug_spend() */
-	int fd; /* of the binary, both owned; -1: the binary is borrowed */
+	bool owns_binary; /* else it is borrowed */
 	enum debug_file_kind kind;
 	struct {
 		Elf_Scn *scn; /* NULL: there is none */

@@ -2,16 +2,13 @@
 #include "decode/dwarf/kept.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "decode/elf/binary.h"
 
 struct kept_file {
 	struct dwarf_source *dwarf; /* NULL: the place is free */
 	struct binary *binary;
-	int fd;
 	struct stat is;
 	uint64_t used; /* number of the request that used it last */
 	uint64_t bytes; /* of the heap */
@@ -27,7 +24,6 @@ static void drop(struct kept_file *f)
 		return;
 	dwarf_source_free(f->dwarf);
 	binary_free(f->binary);
-	close(f->fd);
 	*f = (struct kept_file){0};
 }
 
@@ -64,15 +60,9 @@ static int open_file(struct kept_file *f, int fd, const struct stat *is,
 	int err;
 
 	f->is = *is;
-	f->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (f->fd < 0)
-		return -ENOMEM;
-	err = binary_open(f->fd, &f->binary);
-	if (err) {
-		close(f->fd);
-		return err;
-	}
-	err = dwarf_source_open(f->binary, need, ctx, &f->dwarf);
+	err = binary_open(fd, &f->binary);
+	if (!err)
+		err = dwarf_source_open(f->binary, need, ctx, &f->dwarf);
 	if (err)
 		drop(f);
 	return err;
@@ -99,14 +89,6 @@ int kept_dwarf_open(int fd, dwarf_need_fn need, void *ctx, struct dwarf_source *
 	return 0;
 }
 
-/* Is it too old, or was the file removed, whose space the disk gets back then? */
-static bool is_stale(const struct kept_file *f)
-{
-	struct stat is;
-
-	return nr_requests - f->used > KEPT_MAX_AGE || fstat(f->fd, &is) || !is.st_nlink;
-}
-
 void kept_dwarf_done(bool is_sound)
 {
 	uint64_t bytes = 0;
@@ -122,7 +104,7 @@ void kept_dwarf_done(bool is_sound)
 		drop(opened);
 	opened = NULL;
 	for (size_t i = 0; i < KEPT_MAX_FILES; i++) {
-		if (files[i].dwarf && is_stale(&files[i]))
+		if (files[i].dwarf && nr_requests - files[i].used > KEPT_MAX_AGE)
 			drop(&files[i]);
 		bytes += files[i].bytes;
 	}

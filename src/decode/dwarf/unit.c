@@ -647,7 +647,7 @@ static int ask(struct debug_context *context, const struct need *need,
 	if (r < 0)
 		return r == -ENOMEM ? r : -ENOENT;
 	take_ptr(binary);
-	(*ret)->fd = take_fd(&fd);
+	(*ret)->owns_binary = true;
 	return 0;
 }
 

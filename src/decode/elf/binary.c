@@ -116,6 +116,10 @@ int binary_open(int fd, struct binary **ret)
 
 	elf_version(EV_CURRENT);
 	elf = fstat(fd, &st) ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (elf && elf_cntl(elf, ELF_C_FDREAD)) {
+		elf_end(elf);
+		elf = NULL;
+	}
 	return elf ? binary_new(elf, (uint64_t)st.st_size, ret) : -EBADMSG;
 }
 

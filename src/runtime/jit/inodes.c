@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/target_fd.h"
 #include "collect/jit_probe.h"
 #include "process/file.h"
 #include "worker/shared.h"
@@ -141,7 +142,7 @@ static int probe_unknown(struct jit_inodes *inodes, int path_fd, const char *pat
 			 const struct jit_interface *point)
 {
 	static const struct safe_open any_file = {.root_fd = -1, .uid = (uid_t)-1};
-	_cleanup_close_ int fd = safe_reopen(path_fd, &any_file, NULL);
+	_cleanup_target_fd_ int fd = safe_reopen(path_fd, &any_file, NULL);
 	const struct jit_interface *found;
 	struct file_facts facts;
 	int rc;

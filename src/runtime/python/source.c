@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/target_fd.h"
 #include "base/wire.h"
 #include "decode/python/defs.h"
 #include "decode/requests.h"
@@ -140,7 +141,7 @@ static void add_main(struct module_search *s)
 /* Returns the line of @qualname in the file @path of the target; 0: none. */
 static uint32_t ask(const struct module_search *s, const char *path, const char *qualname)
 {
-	_cleanup_close_ int fd = -1;
+	_cleanup_target_fd_ int fd = -1;
 	struct wire_writer w = {.max = WORKER_MAX_REQUEST_BYTES};
 	struct wire_reader r;
 	enum worker_answer answer;

@@ -40,7 +40,7 @@ static struct proc {
 	uint32_t live;
 	uint32_t version; /* of its interpreter */
 	enum locate_result answer; /* of its reader */
-	bool is_dead;
+	bool is_dead, is_known;
 } procs[MAX_PROCS];
 static size_t nr_procs;
 
@@ -84,6 +84,12 @@ struct process *process_table_expect(struct process_table *t, const struct lb_im
 				     uint64_t time_ns)
 {
 	return process_table_first_sample(t, id, time_ns);
+}
+
+bool process_table_is_identified(struct process_table *t, const struct lb_image *id)
+{
+	(void)t;
+	return procs[id->tgid - 1].is_known;
 }
 
 bool process_is_alive(struct process_table *t, const struct process *p)
@@ -374,6 +380,28 @@ static void requests_have_5_ms_of_a_look(void **state)
 		assert_int_equal(identified_ns[i], came_ns);
 }
 
+/* Those of known processes do not wait until /proc is read for the others. */
+static void requests_of_known_processes_come_first(void **state)
+{
+	struct lb_unwind_request request = {.kind = LB_REQUEST_PROCESS};
+	struct proc *known;
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++) {
+		request.image = image_of(add_process(LOCATE_NOT_YET));
+		unwind_feeder_request(w, &request);
+	}
+	known = add_process(LOCATE_NOT_YET);
+	known->is_known = true;
+	request.image = image_of(known);
+	unwind_feeder_request(w, &request);
+	first_sample_ns = 10 * MS_NS;
+	unwind_feeder_look(w);
+	/* And one of the others. */
+	assert_int_equal(nr_identified, 2);
+	assert_true(identified_ns[known->process.id]);
+}
+
 /* ---- queries ---- */
 
 static void a_process_is_asked_at_growing_intervals(void **state)
@@ -597,6 +625,7 @@ int main(void)
 		TEST(a_look_that_is_out_of_time_asks_one_process_in_turn),
 		TEST(a_look_that_is_out_of_time_reads_codes_of_one_process_in_turn),
 		TEST(requests_have_5_ms_of_a_look),
+		TEST(requests_of_known_processes_come_first),
 		TEST(a_process_is_asked_at_growing_intervals),
 		TEST(all_processes_together_are_asked_50_times_then_200_times_a_second),
 		TEST(a_layout_that_is_not_known_is_asked_once),

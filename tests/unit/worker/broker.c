@@ -425,11 +425,19 @@ static void try_machine(void)
 	REFUSED(setuid(0));
 	REFUSED(socket(AF_INET, SOCK_DGRAM, 0));
 	REFUSED(socket(AF_UNIX, SOCK_STREAM, 0));
+	REFUSED(socketpair(AF_UNIX, SOCK_STREAM, 0, NULL));
+	REFUSED(bind(-1, NULL, 0));
+	REFUSED(connect(-1, NULL, 0));
+	REFUSED(listen(-1, 0));
+	REFUSED(accept(-1, NULL, NULL));
+	REFUSED(syscall(443 /* quotactl_fd */, -1, 0, 0, NULL));
+	REFUSED(syscall(467 /* open_tree_attr */, -1, NULL, 0, NULL, 0));
 	REFUSED(syscall(425 /* io_uring_setup */, 1, NULL));
 	REFUSED(syscall(SYS_open_by_handle_at, 0, NULL, 0));
 	/* Without attributes the kernel itself would say EFAULT or EINVAL. */
 	REFUSED(syscall(SYS_bpf, BPF_PROG_LOAD, NULL, 0));
 	REFUSED(syscall(SYS_bpf, BPF_RAW_TRACEPOINT_OPEN, NULL, 0));
+	REFUSED(syscall(SYS_bpf, BPF_OBJ_PIN, NULL, 0));
 	REFUSED(syscall(SYS_bpf, BPF_PROG_TEST_RUN, NULL, 0));
 	CHECK(syscall(SYS_bpf, BPF_MAP_CREATE, NULL, 0) < 0 && errno != EPERM);
 #ifdef __x86_64__

@@ -3,11 +3,12 @@
  * A user runs a program from a file system in user space, whose server, this program,
  * answers the program itself, and nobody else.
  *
- * usage: served FILE SECONDS fuse|overlay open|read|getattr|lookup USER
+ * usage: served FILE SECONDS fuse|overlay open|read|getattr|lookup|flush|close USER
  *        (as root; mounts as fusermount3 does for a user, with allow_other)
  *   fuse: the program is served.mnt/prog, with the bytes of FILE
  *   overlay: it is served.ovl/prog, in a user namespace where that is an overlay over it
- * The third word is what others' requests are never answered.
+ * The fourth word is what others' requests are never answered. close: flush, but helpers
+ * of lineburn get their answer, so that the recorder has the file.
  * Prints "held PID" when the program runs. Exits and releases all after SECONDS.
  */
 #define _GNU_SOURCE
@@ -36,6 +37,7 @@ static unsigned int user;
 static const char *file_bytes;
 static size_t file_size;
 static uint32_t held_request;
+static bool serves_helpers;
 static pid_t program;
 static int started[2]; /* a pipe that exec closes */
 
@@ -128,11 +130,25 @@ static void answer(const struct fuse_in_header *in, const void *arg)
 	}
 }
 
+static bool is_helper(uint32_t pid)
+{
+	char path[64], name[32] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+	file = fopen(path, "r");
+	if (file && !fgets(name, sizeof(name), file))
+		name[0] = '\0';
+	if (file)
+		fclose(file);
+	return !strcmp(name, "lineburn-worker\n");
+}
+
 static bool is_held(const struct fuse_in_header *in)
 {
 	/* 0: the kernel itself, as for reading ahead. */
 	return in->opcode == held_request && in->pid && in->pid != (uint32_t)program &&
-	       in->pid != (uint32_t)getpid();
+	       in->pid != (uint32_t)getpid() && !(serves_helpers && is_helper(in->pid));
 }
 
 static void serve(void)
@@ -227,7 +243,9 @@ static uint32_t request_of(const char *word)
 	} words[] = {{"open", FUSE_OPEN},
 		     {"read", FUSE_READ},
 		     {"getattr", FUSE_GETATTR},
-		     {"lookup", FUSE_LOOKUP}};
+		     {"lookup", FUSE_LOOKUP},
+		     {"flush", FUSE_FLUSH},
+		     {"close", FUSE_FLUSH}};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (!strcmp(word, words[i].word))
@@ -264,6 +282,7 @@ int main(int argc, char **argv)
 	/* The end of this program ends the file system, and all waits for it. */
 	alarm((unsigned int)atoi(argv[2]));
 	held_request = request_of(argv[4]);
+	serves_helpers = !strcmp(argv[4], "close");
 	user = (unsigned int)atoi(argv[5]);
 	take_file(argv[1]);
 	mount_it();

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/target_fd.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/capability.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/vec.h"
+
+/* Beyond MAX_CLOSERS only for users for whom none is at work. */
+#define MAX_CLOSERS  32
+#define HARD_MAX     64
+#define AT_ONCE      64 /* descriptors for a closer */
+#define MAX_WAITING  4096 /* beyond it no file is opened */
+#define STUCK_NS     1000000000ULL
+#define HAND_OUT_NS  100000000ULL
+#define END_NS       200000000ULL
+#define STACK_BYTES  16384
+#define IDLE         0u
+#define END          UINT32_MAX
+#define UNKNOWN_USER UINT32_MAX
+
+/* Of one closer; shared with it. */
+struct closer {
+	/* It closes fds[0..nr). IDLE: it waits for work. END: it ends. */
+	_Atomic uint32_t nr;
+	int fds[AT_ONCE];
+};
+
+struct shared {
+	_Atomic uint32_t nr_closers; /* wanted; END: all end */
+	struct closer closers[HARD_MAX];
+};
+
+struct waiting_fd {
+	int fd;
+	uint32_t uid;
+};
+
+static struct {
+	struct shared *shared; /* NULL: this process closes by itself */
+	pid_t pid;
+	size_t nr_closers;
+	struct {
+		uint32_t uid;
+		uint64_t since_ns;
+	} work[HARD_MAX]; /* of the closers */
+	uint32_t *users; /* by descriptor: the uid + 1; 0: no target's; heap */
+	size_t nr_users, cap_users;
+	struct waiting_fd *waiting; /* heap */
+	size_t nr_waiting, cap_waiting;
+	uint64_t handed_ns; /* when work was last handed out */
+} state;
+
+/* ---- the processes that close ---- */
+
+static void wait_while(_Atomic uint32_t *word, uint32_t value)
+{
+	syscall(SYS_futex, word, FUTEX_WAIT, value, NULL, NULL, 0);
+}
+
+static void wake(_Atomic uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static _Noreturn int close_for_ever(void *arg)
+{
+	struct closer *c = arg;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	for (;;) {
+		uint32_t nr = atomic_load(&c->nr);
+
+		if (nr == END)
+			syscall(SYS_exit, 0);
+		if (nr == IDLE) {
+			wait_while(&c->nr, IDLE);
+			continue;
+		}
+		for (uint32_t i = 0; i < nr; i++)
+			syscall(SYS_close, c->fds[i]);
+		atomic_store(&c->nr, IDLE);
+		wake(&c->nr);
+	}
+}
+
+static _Noreturn void end_closers(struct shared *shared, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		atomic_store(&shared->closers[i].nr, END);
+		wake(&shared->closers[i].nr);
+	}
+	while (waitpid(-1, NULL, __WALL) > 0)
+		;
+	_exit(0);
+}
+
+/* Closers share its memory, and so need none of their own. */
+static _Noreturn void start_closers(struct shared *shared, pid_t parent)
+{
+	static _Alignas(64) char stacks[HARD_MAX][STACK_BYTES];
+	uint32_t nr = 0;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	prctl(PR_SET_NAME, "lineburn-closer", 0, 0, 0);
+	if (getppid() != parent || capabilities_keep(0, false) ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		_exit(1);
+	for (;;) {
+		uint32_t wanted = atomic_load(&shared->nr_closers);
+		const struct timespec pause = {.tv_nsec = 100000000};
+
+		if (wanted == END)
+			end_closers(shared, nr);
+		if (nr == wanted)
+			wait_while(&shared->nr_closers, wanted);
+		else if (clone(close_for_ever, stacks[nr] + STACK_BYTES,
+			       CLONE_VM | CLONE_FILES | CLONE_FS,
+			       &shared->closers[nr]) >= 0)
+			nr++;
+		else
+			nanosleep(&pause, NULL);
+	}
+}
+
+/* ---- this process ---- */
+
+int target_fd_begin(struct error *err)
+{
+	pid_t parent = getpid();
+	sigset_t all, before;
+	long pid;
+
+	state.shared = mmap(NULL, sizeof(*state.shared), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (state.shared == MAP_FAILED) {
+		state.shared = NULL;
+		return error_set(err, -errno, "cannot share memory: %m");
+	}
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	/* Like fork(), but with one table of descriptors for both. */
+	pid = syscall(SYS_clone, CLONE_FILES, NULL, NULL, NULL, NULL);
+	if (!pid)
+		start_closers(state.shared, parent);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (pid < 0) {
+		int rc = error_set(err, -errno, "cannot start another process: %m");
+
+		munmap(take_ptr(state.shared), sizeof(*state.shared));
+		return rc;
+	}
+	state.pid = (pid_t)pid;
+	return 0;
+}
+
+static bool is_at_work(size_t i)
+{
+	return atomic_load(&state.shared->closers[i].nr) != IDLE;
+}
+
+/* @since_ns  those that began before it */
+static size_t nr_at_work(uint32_t uid, uint64_t since_ns)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < state.nr_closers; i++)
+		nr += state.work[i].uid == uid && state.work[i].since_ns < since_ns &&
+		      is_at_work(i);
+	return nr;
+}
+
+static bool may_have_closer(uint32_t uid, size_t closer)
+{
+	size_t nr = nr_at_work(uid, UINT64_MAX);
+
+	return closer < MAX_CLOSERS ? nr < TARGET_FD_STUCK_USER : !nr;
+}
+
+/* Returns one that is idle, or a new one. HARD_MAX: there is none. */
+static size_t find_closer(void)
+{
+	size_t i = 0;
+
+	while (i < state.nr_closers && is_at_work(i))
+		i++;
+	if (i == state.nr_closers && i < HARD_MAX) {
+		atomic_store(&state.shared->nr_closers, ++state.nr_closers);
+		wake(&state.shared->nr_closers);
+	}
+	return i;
+}
+
+/* Gives @closer some descriptors of one user, the one who has waited longest and may. */
+static bool hand_to(size_t closer)
+{
+	struct closer *c = &state.shared->closers[closer];
+	uint32_t nr = 0, uid = UNKNOWN_USER;
+	size_t nr_kept = 0;
+
+	for (size_t i = 0; i < state.nr_waiting; i++) {
+		const struct waiting_fd *w = &state.waiting[i];
+		bool is_taken = nr ? nr < AT_ONCE && w->uid == uid
+				   : may_have_closer(w->uid, closer);
+
+		if (!is_taken) {
+			state.waiting[nr_kept++] = *w;
+			continue;
+		}
+		uid = w->uid;
+		c->fds[nr++] = w->fd;
+	}
+	state.nr_waiting = nr_kept;
+	if (!nr)
+		return false;
+	state.work[closer].uid = uid;
+	state.work[closer].since_ns = clock_now_ns();
+	atomic_store(&c->nr, nr);
+	wake(&c->nr);
+	return true;
+}
+
+/* Somebody has killed the closers: this process closes again. */
+static void do_without(void)
+{
+	munmap(take_ptr(state.shared), sizeof(*state.shared));
+	state.nr_closers = 0;
+	while (state.nr_waiting)
+		close(state.waiting[--state.nr_waiting].fd);
+}
+
+static void hand_out(void)
+{
+	bool is_handed = true;
+
+	state.handed_ns = clock_now_ns();
+	if (waitpid(state.pid, NULL, WNOHANG | __WALL) == state.pid) {
+		do_without();
+		return;
+	}
+	while (state.nr_waiting && is_handed) {
+		size_t closer = find_closer();
+
+		is_handed = closer < HARD_MAX && hand_to(closer);
+	}
+}
+
+void target_fd_opened(int fd, uint32_t uid)
+{
+	size_t nr = (size_t)fd + 1;
+
+	/* Out of memory: an unknown user pays. */
+	if (!state.shared ||
+	    vec_grow(&state.users, &state.cap_users, nr, sizeof(*state.users), 0))
+		return;
+	while (state.nr_users < nr)
+		state.users[state.nr_users++] = 0;
+	state.users[fd] = uid + 1;
+}
+
+bool target_fd_has_room(uint32_t uid)
+{
+	uint64_t now_ns;
+
+	if (!state.shared || !state.nr_closers)
+		return true;
+	if (state.nr_waiting)
+		hand_out();
+	now_ns = clock_now_ns();
+	return state.nr_waiting < MAX_WAITING &&
+	       nr_at_work(uid, now_ns - STUCK_NS) < TARGET_FD_STUCK_USER;
+}
+
+void target_fd_close(int fd)
+{
+	bool is_known = fd >= 0 && (size_t)fd < state.nr_users && state.users[fd];
+	uint32_t uid = is_known ? state.users[fd] - 1 : UNKNOWN_USER;
+
+	if (fd < 0)
+		return;
+	if (is_known)
+		state.users[fd] = 0;
+	if (!state.shared) {
+		close(fd);
+		return;
+	}
+	/* Out of memory: it stays open. */
+	if (!vec_grow(&state.waiting, &state.cap_waiting, state.nr_waiting + 1,
+		      sizeof(*state.waiting), 0))
+		state.waiting[state.nr_waiting++] = (struct waiting_fd){fd, uid};
+	if (state.nr_waiting >= AT_ONCE ||
+	    clock_now_ns() - state.handed_ns >= HAND_OUT_NS)
+		hand_out();
+}
+
+void target_fd_closep(const int *fd)
+{
+	target_fd_close(*fd);
+}
+
+/* Waits for a while. Return: whether nothing is left to close. */
+static bool finish(void)
+{
+	uint64_t end_ns = clock_now_ns() + END_NS;
+	const struct timespec pause = {.tv_nsec = 1000000};
+	size_t nr_busy;
+
+	do {
+		hand_out();
+		if (!state.shared)
+			return true;
+		nr_busy = 0;
+		for (size_t i = 0; i < state.nr_closers; i++)
+			nr_busy += is_at_work(i);
+		if (!nr_busy && !state.nr_waiting)
+			return true;
+		nanosleep(&pause, NULL);
+	} while (clock_now_ns() < end_ns);
+	return false;
+}
+
+void target_fd_end(void)
+{
+	if (!state.shared)
+		return;
+	if (!finish()) {
+		log_debug("files of targets are not closed yet: their file system does "
+			  "not answer");
+		return;
+	}
+	if (state.shared) {
+		atomic_store(&state.shared->nr_closers, END);
+		wake(&state.shared->nr_closers);
+		while (waitpid(state.pid, NULL, __WALL) < 0 && errno == EINTR)
+			;
+		munmap(state.shared, sizeof(*state.shared));
+	}
+	free(state.users);
+	free(state.waiting);
+	memset(&state, 0, sizeof(state));
+}
+
+/* Is it one that waits, or that a closer has not reached? */
+static bool is_left(int fd)
+{
+	for (size_t i = 0; i < state.nr_waiting; i++)
+		if (state.waiting[i].fd == fd)
+			return true;
+	for (size_t i = 0; i < state.nr_closers; i++) {
+		const struct closer *c = &state.shared->closers[i];
+		uint32_t nr = atomic_load(&c->nr);
+
+		for (uint32_t k = 0; k < nr; k++)
+			if (c->fds[k] == fd)
+				return true;
+	}
+	return false;
+}
+
+void target_fd_leave(void)
+{
+	DIR *own;
+	const struct dirent *entry;
+
+	if (!state.shared)
+		return;
+	fflush(NULL);
+	own = opendir("/proc/self/fd");
+	while (own && (entry = readdir(own))) {
+		int fd = atoi(entry->d_name);
+
+		if (fd != dirfd(own) && !is_left(fd))
+			close(fd);
+	}
+	close(STDIN_FILENO);
+	close(STDOUT_FILENO);
+	close(STDERR_FILENO);
+}

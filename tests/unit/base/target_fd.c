@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Descriptors that another process closes. A stopped process stands for one that waits for a
+ * file system: it does not go on.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/target_fd.h"
+
+#define ALICE 1000u
+#define BOB   1001u
+
+static bool is_open(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
+}
+
+static int opened(uint32_t uid)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	target_fd_opened(fd, uid);
+	return fd;
+}
+
+static void pause_ms(long ms)
+{
+	const struct timespec pause = {.tv_sec = ms / 1000,
+				       .tv_nsec = ms % 1000 * 1000000};
+
+	nanosleep(&pause, NULL);
+}
+
+/* Waits until no descriptor of @fds is open. */
+static bool are_closed(const int *fds, size_t nr)
+{
+	uint64_t end_ns = clock_now_ns() + 10 * CLOCK_SECOND_NS;
+	size_t i = 0;
+
+	while (i < nr && clock_now_ns() < end_ns)
+		if (is_open(fds[i]))
+			pause_ms(1);
+		else
+			i++;
+	return i == nr;
+}
+
+/* Sends a signal to the children of process @pid. Return: how many there are. */
+static int tell_children(pid_t pid, int signal)
+{
+	char path[64];
+	int child, nr = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	file = fopen(path, "re");
+	for (; file && fscanf(file, "%d", &child) == 1; nr++)
+		kill(child, signal);
+	if (file)
+		fclose(file);
+	return nr;
+}
+
+/* Process that closes: the only child of this one. */
+static pid_t closer(void)
+{
+	char path[64];
+	int child = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)getpid(),
+		 (int)getpid());
+	file = fopen(path, "re");
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%d", &child), 1);
+	fclose(file);
+	return child;
+}
+
+static void begin(void)
+{
+	struct error err;
+
+	assert_int_equal(target_fd_begin(&err), 0);
+}
+
+static void without_a_process_they_are_closed_here(void **state)
+{
+	int fd = opened(ALICE);
+
+	(void)state;
+	assert_true(target_fd_has_room(ALICE));
+	target_fd_close(fd);
+	assert_false(is_open(fd));
+	target_fd_close(-1);
+	target_fd_end();
+	target_fd_leave();
+}
+
+static void many_are_closed(void **state)
+{
+	int fds[1000];
+
+	(void)state;
+	begin();
+	for (size_t i = 0; i < 1000; i++)
+		fds[i] = opened(i % 2 ? ALICE : BOB);
+	for (size_t i = 0; i < 1000; i++)
+		target_fd_close(fds[i]);
+	target_fd_end();
+	assert_true(are_closed(fds, 1000));
+	assert_int_equal(waitpid(-1, NULL, __WALL | WNOHANG), -1);
+	assert_int_equal(errno, ECHILD);
+}
+
+/* Hands out a descriptor of @uid, and stops whoever closes it or the next one. */
+static void get_stuck(uint32_t uid)
+{
+	static int warm;
+
+	/* A closer exists when it has closed one. */
+	warm = opened(uid);
+	target_fd_close(warm);
+	pause_ms(110);
+	assert_true(target_fd_has_room(uid));
+	assert_true(are_closed(&warm, 1));
+	assert_int_equal(tell_children(closer(), SIGSTOP), 1);
+	pause_ms(110);
+	target_fd_close(opened(uid));
+}
+
+/* Who has one that is stuck has others closed; who has two is not served any more. */
+static void stuck_ones_are_of_their_user(void **state)
+{
+	int of_alice, third, of_bob;
+
+	(void)state;
+	begin();
+	get_stuck(ALICE);
+	pause_ms(110);
+	of_alice = opened(ALICE);
+	target_fd_close(of_alice);
+	assert_true(are_closed(&of_alice, 1));
+	assert_true(target_fd_has_room(ALICE));
+	assert_int_equal(tell_children(closer(), SIGSTOP), 2);
+	pause_ms(110);
+	of_alice = opened(ALICE);
+	target_fd_close(of_alice);
+	pause_ms(110);
+	third = opened(ALICE);
+	target_fd_close(third);
+	pause_ms(1100);
+	assert_false(target_fd_has_room(ALICE));
+	assert_true(target_fd_has_room(BOB));
+	pause_ms(110);
+	of_bob = opened(BOB);
+	target_fd_close(of_bob);
+	assert_true(are_closed(&of_bob, 1));
+	assert_true(is_open(of_alice));
+	assert_true(is_open(third));
+	tell_children(closer(), SIGCONT);
+	assert_true(are_closed(&of_alice, 1));
+	target_fd_end();
+	assert_false(is_open(third));
+}
+
+static void whoever_ends_closes_the_others(void **state)
+{
+	int pipe_fds[2], wait_fds[2];
+	struct pollfd end;
+	char byte;
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(wait_fds, O_CLOEXEC), 0);
+	child = fork();
+	if (!child) {
+		begin();
+		get_stuck(ALICE);
+		close(wait_fds[1]);
+		target_fd_end();
+		target_fd_leave();
+		pause();
+	}
+	close(pipe_fds[1]);
+	close(wait_fds[0]);
+	end = (struct pollfd){.fd = pipe_fds[0], .events = POLLIN};
+	assert_int_equal(poll(&end, 1, 10000), 1);
+	assert_int_equal(read(pipe_fds[0], &byte, 1), 0);
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	close(pipe_fds[0]);
+	close(wait_fds[1]);
+}
+
+/* Somebody kills them: the process closes by itself again. */
+static void killed_ones_are_not_needed(void **state)
+{
+	int fds[2];
+
+	(void)state;
+	begin();
+	fds[0] = opened(ALICE);
+	kill(closer(), SIGKILL);
+	pause_ms(200);
+	target_fd_close(fds[0]);
+	pause_ms(110);
+	fds[1] = opened(ALICE);
+	target_fd_close(fds[1]);
+	assert_true(are_closed(fds, 2));
+	target_fd_end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_a_process_they_are_closed_here),
+		cmocka_unit_test(many_are_closed),
+		cmocka_unit_test(stuck_ones_are_of_their_user),
+		cmocka_unit_test(whoever_ends_closes_the_others),
+		cmocka_unit_test(killed_ones_are_not_needed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
