@@ -75,7 +75,7 @@ MUTANTS = [
      "\twhile (i && !may_read_early(f, f->ahead[i - 1]))\n\t\ti--;\n", "\tif (i && !may_read_early(f, f->ahead[i - 1]))\n\t\ti = 0;\n"),
     ("requests-without-a-limit", "requests may take a look as long as they like",
      "src/unwind/feeder.c", "unit unwind/feeder",
-     "(!nr || clock_now_ns() < deadline_ns)", "1"),
+     "(nr_taken && clock_now_ns() >= deadline_ns) ||", ""),
     ("same-process-asked-first", "each look that runs out of time asks the same process for its interpreter",
      "src/unwind/feeder.c", "unit unwind/feeder",
      "\t\tw->interps_from = at + 1;\n", ""),

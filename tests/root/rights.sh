@@ -13,6 +13,7 @@ kind_of() {
 	lineburn-broker) echo broker ;;
 	lineburn-output) echo output ;;
 	lineburn-worker) echo helper ;;
+	lineburn-closer) echo closer ;;
 	esac
 }
 
@@ -30,6 +31,7 @@ admin=000000c000000000
 [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -lt 3 ] || admin=000000c000200000
 cat >expected <<END
 broker 00000184002801e4 1 0
+closer 0000000000000000 1 0
 collector $admin 1 2
 helper 0000000000000000 1 2
 helper 0000000000080000 1 2
