@@ -7,8 +7,9 @@
 #include "worker/worker.h"
 
 /*
- * DECODER_ELF. Request: u32 flags, bytes expected build id (empty: any), u32 nr_code
- * (only with ELF_REQUEST_CODE), u32 nr, nr * u64 address. fds[0]: the file.
+ * DECODER_ELF. Request: u32 flags, bytes expected build id (empty: any), u64 root
+ * (only with ELF_REQUEST_KEEP), u32 nr_code (only with ELF_REQUEST_CODE), u32 nr,
+ * nr * u64 address. fds[0]: the file.
  * Reply: u32 object miss (enum miss: MISS_NONE, or why nothing could be read),
  * bytes build id, u64 vaddr of the executable segment that holds the first
  * address, u64 its file offset, u64 its size, u64 nr_bad_units (of the debug info:
@@ -19,7 +20,10 @@
 #define ELF_REQUEST_NO_LINES (1u << 1) /* symbols only */
 /* The answer has the code of the functions that hold the first nr_code addresses. */
 #define ELF_REQUEST_CODE (1u << 2)
-/* More requests about this file will come soon: see decode/dwarf/kept.h. */
+/*
+ * More requests about this file will come soon (decode/dwarf/kept.h). What it needs is the
+ * same in those of the same root only.
+ */
 #define ELF_REQUEST_KEEP (1u << 3)
 worker_fn elf_serve;
 

@@ -71,6 +71,7 @@ struct process_table {
 	struct hashmap by_identity; /* identified ones: (tgid, start, exec id) */
 	struct fd_budget budget;
 	struct roots *roots;
+	struct root_key machines_root; /* that of pid 1; until it is read, our own */
 	struct file_cache *files;
 	struct cgroup_places places;
 	struct process_owners *owners;

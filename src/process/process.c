@@ -17,6 +17,17 @@ bool process_may_open(const struct process *proc)
 	return proc->root_fd >= 0 && proc->uid != (uid_t)-1 && proc->gid != (gid_t)-1;
 }
 
+bool process_may_open_in(const struct process *proc, uint64_t root_id)
+{
+	return process_may_open(proc) && (!root_id || proc->root_id == root_id);
+}
+
+bool process_has_machines_root(const struct process *proc)
+{
+	return proc->root_kind == ROOT_MACHINE ||
+	       (proc->root_kind == ROOT_COPY && proc->in_our_user_ns);
+}
+
 static struct safe_open rules_for(const struct process *p, const char *path,
 				  unsigned int flags, uint64_t max_bytes)
 {
@@ -31,21 +42,23 @@ static struct safe_open rules_for(const struct process *p, const char *path,
 	};
 }
 
-int process_open_in_root(const struct process *proc, const char *path, uint64_t max_bytes,
-			 struct look_facts *ret)
+int process_open_in_root(const struct process *proc, uint64_t root_id, const char *path,
+			 uint64_t max_bytes, struct look_facts *ret)
 {
 	struct safe_open how = rules_for(proc, path, LOOK_AS_OWNER, max_bytes);
 
-	return process_may_open(proc) ? safe_open(&how, ret) : -ESRCH;
+	return process_may_open_in(proc, root_id) ? safe_open(&how, ret) : -ESRCH;
 }
 
-int process_read_in_root(const struct process *proc, const char *path, uint64_t max_bytes,
-			 char **ret, size_t *ret_len, struct look_facts *ret_facts)
+int process_read_in_root(const struct process *proc, uint64_t root_id, const char *path,
+			 uint64_t max_bytes, char **ret, size_t *ret_len,
+			 struct look_facts *ret_facts)
 {
 	struct safe_open how = rules_for(proc, path, LOOK_AS_OWNER, max_bytes);
 
-	return process_may_open(proc) ? safe_open_read(&how, ret, ret_len, ret_facts)
-				      : -ESRCH;
+	return process_may_open_in(proc, root_id)
+		       ? safe_open_read(&how, ret, ret_len, ret_facts)
+		       : -ESRCH;
 }
 
 /* ---- files in which a JIT describes its code ---- */

@@ -55,6 +55,13 @@ struct process_owner {
 	bool by_v2; /* cgroup is a path of cgroup v2 */
 };
 
+/* Whose a root directory is. */
+enum root_kind {
+	ROOT_OTHER, /* of a container, a sandbox, a user who mounts what he likes; not known */
+	ROOT_COPY, /* the machine's in another mount namespace, as of a service */
+	ROOT_MACHINE, /* that of pid 1; ours where that cannot be read */
+};
+
 struct process {
 	uint32_t tgid; /* initial pid namespace */
 	uint32_t exec_id; /* valid when identified */
@@ -78,6 +85,7 @@ struct process {
 	struct tenant tenant; /* pays for its places; until it is known, its parent's */
 	int root_fd; /* O_PATH on its root; -1: not known; shared, owned by the table */
 	uint64_t root_id; /* unique among all roots the table ever had; 0: not known */
+	enum root_kind root_kind;
 	struct maps maps;
 	struct jit_file perf_map;
 	struct jit_file jitdump;
@@ -97,18 +105,28 @@ struct process {
  */
 bool process_may_open(const struct process *proc);
 
+/** The same in the root @root_id, which it may have left since; 0: in whatever it has. */
+bool process_may_open_in(const struct process *proc, uint64_t root_id);
+
 /**
- * Opens a file that debug info names (debug file, .dwo, source) in the root of
+ * Is what its root directory shows at a path there for everybody? Users mount what they
+ * like in a user namespace of their own; in ours only root does.
+ */
+bool process_has_machines_root(const struct process *proc);
+
+/**
+ * Opens a file that debug info names (debug file, .dwo, source) in the root @root_id of
  * @proc, by safe_open's rules. @path absolute in that root.
  * @ret  may be NULL
- * Return: as safe_open(); -ESRCH if not process_may_open().
+ * Return: as safe_open(); -ESRCH if not process_may_open_in().
  */
-int process_open_in_root(const struct process *proc, const char *path, uint64_t max_bytes,
-			 struct look_facts *ret);
+int process_open_in_root(const struct process *proc, uint64_t root_id, const char *path,
+			 uint64_t max_bytes, struct look_facts *ret);
 
 /** Opens and reads it. @ret  heap, terminated. */
-int process_read_in_root(const struct process *proc, const char *path, uint64_t max_bytes,
-			 char **ret, size_t *ret_len, struct look_facts *ret_facts);
+int process_read_in_root(const struct process *proc, uint64_t root_id, const char *path,
+			 uint64_t max_bytes, char **ret, size_t *ret_len,
+			 struct look_facts *ret_facts);
 
 /* ---- for the process table: perf map and jitdump ---- */
 

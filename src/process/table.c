@@ -20,6 +20,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -471,6 +472,7 @@ int process_table_new(const struct process_table_config *config, struct strpool 
 		      struct process_table **ret, struct error *err)
 {
 	_cleanup_(process_table_freep) struct process_table *t = calloc(1, sizeof(*t));
+	struct statx root;
 	size_t nr_rest;
 	struct stat ns;
 
@@ -491,6 +493,11 @@ int process_table_new(const struct process_table_config *config, struct strpool 
 				      config->proc_path);
 	if (!stat("/proc/self/ns/user", &ns))
 		t->user_ns = ns.st_ino;
+	if (!statx(AT_FDCWD, "/", 0, STATX_INO | STATX_MNT_ID, &root))
+		t->machines_root = (struct root_key){
+			.dev = makedev(root.stx_dev_major, root.stx_dev_minor),
+			.inode = root.stx_ino,
+			.mount_id = root.stx_mnt_id};
 	t->roots = roots_new(&t->budget);
 	if (t->roots)
 		t->files = file_cache_new(t->roots, &t->budget);

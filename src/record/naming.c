@@ -116,22 +116,13 @@ int naming_begin(struct naming *n, struct intake *in, struct error *err)
 	return rc ? rc : naming_begin_profile(n, err);
 }
 
-/*
- * Reads a source file in the root, and with the privileges, of a process that ran its
- * code.
- */
 static int read_source(void *ctx, const char *path, char **ret, size_t *ret_len,
 		       int64_t *ret_mtime_ns)
 {
 	const struct naming *n = ctx;
-	const struct process *owner = source_names_user(&n->builder.files, path);
-	struct look_facts facts;
-	int rc;
+	struct look_facts facts = {0};
+	int rc = source_names_read(&n->builder.files, path, ret, ret_len, &facts);
 
-	if (!owner || *path != '/')
-		return -ENOENT;
-	rc = process_read_in_root(owner, path, SOURCE_MAX_FILE_BYTES, ret, ret_len,
-				  &facts);
 	*ret_mtime_ns = facts.mtime_ns;
 	return rc;
 }

@@ -243,10 +243,7 @@ static void heat(const struct profile *p, const struct profile_sample *s,
 static const char *name_of_file(struct profile_builder *f, const struct object *object,
 				const char *file)
 {
-	const struct process *user = object->id < f->cap_user_of ? f->user_of[object->id]
-								 : NULL;
-
-	return source_names_find(&f->files, file, object, user);
+	return source_names_find(&f->files, file, object, object_user(object));
 }
 
 static struct profile_line add_frame(struct profile_builder *f,
@@ -341,7 +338,6 @@ void profile_builder_deinit(struct profile_builder *f)
 	work_deinit(&f->work);
 	free(f->mapping_of);
 	free(f->location_of);
-	free(f->user_of);
 	source_names_deinit(&f->files);
 	hashmap_deinit(&f->unnamed);
 	user_names_deinit(&f->users);
@@ -366,16 +362,6 @@ void profile_builder_begin(struct profile_builder *f, struct profile *profile,
 	profile_builder_deinit(f);
 	*f = begun;
 	source_names_init(&f->files, profile);
-}
-
-static void note_user(struct profile_builder *f, const struct object *object,
-		      const struct process *process)
-{
-	if (process &&
-	    !vec_grow(&f->user_of, &f->cap_user_of, object->id + 1, sizeof(*f->user_of),
-		      0) &&
-	    !f->user_of[object->id])
-		f->user_of[object->id] = process;
 }
 
 /* @process  the one whose code it is, for code that is in no file */
@@ -430,7 +416,6 @@ static uint32_t add_location(struct profile_builder *f, const struct resolved *r
 	uint64_t address = r->object->kind == OBJECT_INTERP ? 0 : r->address;
 	size_t nr = 0;
 
-	note_user(f, r->object, r->process);
 	for (size_t i = 0; i < r->nr_frames && nr < FRAMES_MAX_INLINE; i++) {
 		const struct frame *frame = &r->frames[i];
 

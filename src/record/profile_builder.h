@@ -33,8 +33,6 @@ struct profile_builder {
 	size_t cap_mapping_of;
 	uint32_t *location_of; /* symbolizer id -> location of the profile, + 1 */
 	size_t cap_location_of;
-	const struct process **user_of; /* object id -> first process that mapped it */
-	size_t cap_user_of;
 	struct source_names files;
 	struct user_names users;
 	/* Processes whose executable is unknown, and their samples. */

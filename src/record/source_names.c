@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "record/source_names.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,8 @@ struct source_name {
 	const char *path; /* interned */
 	const char *name; /* path, or an alias of it */
 	const struct object *object; /* the first object with its code */
-	const struct process *user; /* a process that can open it; NULL: none */
+	const struct process *user; /* a process that can open it, in this root of its */
+	uint64_t root_id;
 	struct file_content content;
 	uint32_t next; /* next file with this path; HASHMAP_NONE */
 };
@@ -76,33 +78,34 @@ static void remember(struct source_names *files, uint64_t key, uint32_t item)
 
 /* ---- comparing files ---- */
 
-static void look(struct source_names *files, const char *path, const struct process *user,
-		 struct file_content *ret)
+static void look(struct source_names *files, struct source_name *file)
 {
+	struct file_content *content = &file->content;
 	_cleanup_target_fd_ int fd = -1;
 	struct look_facts facts;
 
-	if (ret->state != CONTENT_UNSEEN)
+	if (content->state != CONTENT_UNSEEN)
 		return;
-	ret->state = CONTENT_ABSENT;
+	content->state = CONTENT_ABSENT;
 	if (!files->looks_left) {
 		files->nr_not_told++;
 		return;
 	}
 	files->looks_left--;
-	fd = process_open_in_root(user, path, SOURCE_MAX_FILE_BYTES, &facts);
+	fd = process_open_in_root(file->user, file->root_id, file->path,
+				  SOURCE_MAX_FILE_BYTES, &facts);
 	if (fd < 0)
 		return;
-	*ret = (struct file_content){.state = CONTENT_SEEN,
-				     .dev = facts.dev,
-				     .inode = facts.inode,
-				     .size = facts.size_bytes,
-				     .mtime_ns = facts.mtime_ns};
+	*content = (struct file_content){.state = CONTENT_SEEN,
+					 .dev = facts.dev,
+					 .inode = facts.inode,
+					 .size = facts.size_bytes,
+					 .mtime_ns = facts.mtime_ns};
 }
 
-static bool read_hash(struct source_names *files, const char *path,
-		      const struct process *user, struct file_content *content)
+static bool read_hash(struct source_names *files, struct source_name *file)
 {
+	struct file_content *content = &file->content;
 	_cleanup_free_ char *text = NULL;
 	struct look_facts facts;
 	size_t len;
@@ -111,7 +114,8 @@ static bool read_hash(struct source_names *files, const char *path,
 		return true;
 	if (content->size > files->bytes_left)
 		return false;
-	if (process_read_in_root(user, path, files->bytes_left, &text, &len, &facts))
+	if (process_read_in_root(file->user, file->root_id, file->path, files->bytes_left,
+				 &text, &len, &facts))
 		return false;
 	files->bytes_left -= len;
 	source_hash(text, len, content->sha256);
@@ -129,28 +133,26 @@ static bool is_other_build(const struct object *a, const struct object *b)
 }
 
 static bool is_same(struct source_names *files, struct source_name *known,
-		    const struct object *object, const struct process *user,
-		    struct file_content *content)
+		    struct source_name *added)
 {
-	struct file_content *a = &known->content, *b = content;
+	const struct file_content *a = &known->content, *b = &added->content;
+	bool is_other = is_other_build(known->object, added->object);
 
-	look(files, known->path, known->user, a);
-	look(files, known->path, user, b);
+	look(files, known);
+	look(files, added);
 	/*
 	 * Must not show one file's text for code built from another. If neither file
 	 * exists, this matters only for two builds of one program.
 	 */
 	if (a->state == CONTENT_ABSENT && b->state == CONTENT_ABSENT)
-		return strcmp(known->object->name, object->name) ||
-		       !is_other_build(known->object, object);
+		return strcmp(known->object->name, added->object->name) || !is_other;
 	if (a->state == CONTENT_ABSENT || b->state == CONTENT_ABSENT)
-		return !is_other_build(known->object, object);
+		return !is_other;
 	if (a->dev == b->dev && a->inode == b->inode)
 		return true;
 	if (a->size != b->size)
 		return false;
-	if (read_hash(files, known->path, known->user, a) &&
-	    read_hash(files, known->path, user, b))
+	if (read_hash(files, known) && read_hash(files, added))
 		return !memcmp(a->sha256, b->sha256, sizeof(a->sha256));
 	return a->mtime_ns == b->mtime_ns;
 }
@@ -181,6 +183,7 @@ static uint32_t decide(struct source_names *files, const char *path,
 				    .name = path,
 				    .object = object,
 				    .user = user,
+				    .root_id = user->root_id,
 				    .next = HASHMAP_NONE};
 	uint32_t first = find(files, key_of(path, KEY_PATH, 0)), item,
 		 last = HASHMAP_NONE;
@@ -189,9 +192,10 @@ static uint32_t decide(struct source_names *files, const char *path,
 	for (item = first; item != HASHMAP_NONE; item = files->items[item].next) {
 		struct source_name *known = &files->items[item];
 
-		if (is_same(files, known, object, user, &added.content)) {
+		if (is_same(files, known, &added)) {
 			if (known->content.state == CONTENT_ABSENT) {
 				known->user = user;
+				known->root_id = added.root_id;
 				known->content = added.content;
 			}
 			return item;
@@ -248,12 +252,14 @@ static const struct source_name *find_name(const struct source_names *files,
 	return item == HASHMAP_NONE ? NULL : &files->items[item];
 }
 
-const struct process *source_names_user(const struct source_names *files,
-					const char *name)
+int source_names_read(const struct source_names *files, const char *name, char **ret,
+		      size_t *ret_len, struct look_facts *ret_facts)
 {
 	const struct source_name *file = find_name(files, name);
 
-	return file ? file->user : NULL;
+	return file ? process_read_in_root(file->user, file->root_id, file->path,
+					   SOURCE_MAX_FILE_BYTES, ret, ret_len, ret_facts)
+		    : -ENOENT;
 }
 
 /* ---- owners ---- */

@@ -42,14 +42,17 @@ void source_names_deinit(struct source_names *files);
 
 /**
  * Returns the profile's name for the file @file of @object's debug info: interned, or
- * an alias. @user is the first process that ran it; NULL: the kernel.
+ * an alias. @user is the object_user(); NULL: none.
  */
 const char *source_names_find(struct source_names *files, const char *file,
 			      const struct object *object, const struct process *user);
 
-/** Returns the process in whose root the file of such a name can be opened, or NULL. */
-const struct process *source_names_user(const struct source_names *files,
-					const char *name);
+/**
+ * Reads the file of such a name in the root, and with the privileges, of a process that
+ * ran its code. @ret  heap, terminated. Return: 0 or -errno.
+ */
+int source_names_read(const struct source_names *files, const char *name, char **ret,
+		      size_t *ret_len, struct look_facts *ret_facts);
 
 /**
  * Sets the owner of each of the profile's sources whose path stands for several files.

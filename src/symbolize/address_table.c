@@ -14,7 +14,7 @@ int table_init(struct address_table *t, struct strpool *pool, size_t max_entries
 	uint32_t source;
 
 	*t = (struct address_table){.pool = pool, .max_entries = max_entries};
-	source = table_source(t, SOURCE_NONE, NULL);
+	source = table_source(t, SOURCE_NONE, NULL, 0);
 	if (source == TABLE_NO_SOURCE)
 		return -ENOMEM;
 	over.source = source;
@@ -72,32 +72,53 @@ struct object *table_add_object(struct address_table *t, enum object_kind kind,
 struct source_key {
 	enum source_kind kind;
 	const void *key;
+	uint64_t root_id;
 };
 
 static bool source_eq(uint32_t item, const void *key, const void *ctx)
 {
 	const struct address_table *t = ctx;
 	const struct source_key *want = key;
+	const struct source *source = &t->sources[item];
 
-	return t->sources[item].kind == want->kind && t->sources[item].key == want->key;
+	return source->kind == want->kind && source->key == want->key &&
+	       source->root_id == want->root_id;
 }
 
-uint32_t table_source(struct address_table *t, enum source_kind kind, const void *key)
+static uint64_t source_hash(const struct source_key *key)
 {
-	struct source_key want = {.kind = kind, .key = key};
-	uint64_t hash = hash_pointer(hash_u64(0, kind), key);
-	uint32_t i = hashmap_get(&t->sources_by_key, hash, source_eq, &want, t);
+	return hash_pointer(hash_u64(key->root_id, key->kind), key->key);
+}
 
-	if (i != HASHMAP_NONE)
+static uint32_t find_source(const struct address_table *t, const struct source_key *key)
+{
+	uint32_t i = hashmap_get(&t->sources_by_key, source_hash(key), source_eq, key, t);
+
+	return i == HASHMAP_NONE ? TABLE_NO_SOURCE : i;
+}
+
+uint32_t table_find_source(const struct address_table *t, enum source_kind kind,
+			   const void *key, uint64_t root_id)
+{
+	return find_source(t, &(struct source_key){kind, key, root_id});
+}
+
+uint32_t table_source(struct address_table *t, enum source_kind kind, const void *key,
+		      uint64_t root_id)
+{
+	struct source_key want = {.kind = kind, .key = key, .root_id = root_id};
+	uint32_t i = find_source(t, &want);
+
+	if (i != TABLE_NO_SOURCE)
 		return i;
 	/* Each source has its own entry, so the entry limit bounds sources, too. */
 	if (vec_grow(&t->sources, &t->cap_sources, t->nr_sources + 1, sizeof(*t->sources),
 		     t->max_entries + 1))
 		return TABLE_NO_SOURCE;
 	i = (uint32_t)t->nr_sources;
-	if (hashmap_add(&t->sources_by_key, hash, i))
+	if (hashmap_add(&t->sources_by_key, source_hash(&want), i))
 		return TABLE_NO_SOURCE;
-	t->sources[i] = (struct source){.kind = kind, .key = key};
+	t->sources[i] = (struct source){.kind = kind, .key = key, .root_id = root_id};
 	t->nr_sources++;
 	return i;
 }

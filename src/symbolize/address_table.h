@@ -28,10 +28,12 @@ struct source {
 	enum source_kind kind;
 	const void *key; /* NONE: path (interned) or NULL; FILE: file; JIT, INTERP:
 			  * process */
+	/* FILE: only for processes with this root, where its debug files are; 0: for all */
+	uint64_t root_id;
 	struct object *object;
 	const struct target_file *file; /* FILE only */
-	/* first process with this source; NULL: unknown */
-	const struct process *process;
+	const char *path; /* FILE: as object->user sees it, interned */
+	const struct process *process; /* JIT, INTERP */
 	const struct runtime *runtime; /* INTERP only */
 	struct tenant tenant; /* whose share of the decoder's time it takes */
 	bool in_memory; /* FILE: a memfd: no files in the same directory */
@@ -87,10 +89,14 @@ struct object *table_add_object(struct address_table *t, enum object_kind kind,
 				const char *name);
 
 /**
- * Finds or adds the source of that kind and key; a new one's object is not set yet.
+ * Finds or adds the source of that kind, key and root; a new one's object is not set yet.
  * Return: its number, or TABLE_NO_SOURCE when out of memory.
  */
-uint32_t table_source(struct address_table *t, enum source_kind kind, const void *key);
+uint32_t table_source(struct address_table *t, enum source_kind kind, const void *key,
+		      uint64_t root_id);
+/** Finds it. Return: its number, or TABLE_NO_SOURCE. */
+uint32_t table_find_source(const struct address_table *t, enum source_kind kind,
+			   const void *key, uint64_t root_id);
 
 /**
  * Finds the entry equal to @wanted (source, lookup, is_return, times), or adds a copy of

@@ -26,12 +26,11 @@ static void search_init(struct debugfile_search *search, const struct symbolizer
 /* Set anew for each request: the process may have another root now, or none. */
 static void search_in_target(struct debugfile_search *search, const struct source *source)
 {
-	const struct process *proc = source->process;
-	bool may_open = proc && process_may_open(proc);
+	const struct process *proc = object_user(source->object);
 
-	search->target_root_fd = may_open ? proc->root_fd : -1;
-	search->uid = may_open ? proc->uid : (uid_t)-1;
-	if (!may_open)
+	search->target_root_fd = proc ? proc->root_fd : -1;
+	search->uid = proc ? proc->uid : (uid_t)-1;
+	if (!proc)
 		return;
 	search->gid = proc->gid;
 	search->root_uid = proc->root_uid;
@@ -53,6 +52,7 @@ struct elf_question {
 	uid_t uid; /* of the target that mapped it first, as worker_serves() */
 	const uint8_t *build_id; /* expected */
 	size_t build_id_len; /* 0: any */
+	uint64_t root_id; /* of the source */
 	size_t nr_code; /* the first nr_code addresses request code */
 };
 
@@ -71,6 +71,8 @@ static void put_request(struct symbolizer *s, struct elf_question *question)
 		question->flags |= ELF_REQUEST_KEEP;
 	wire_put_u32(w, question->flags);
 	wire_put_bytes(w, question->build_id, question->build_id_len);
+	if (question->flags & ELF_REQUEST_KEEP)
+		wire_put_u64(w, question->root_id);
 	if (question->nr_code)
 		wire_put_u32(w, (uint32_t)question->nr_code);
 	wire_put_u32(w, (uint32_t)work->nr);
@@ -197,7 +199,7 @@ static int begin(struct symbolizer *s, struct source *source)
 	w->nr_code = code_first(s, source->pending, source->nr_pending);
 	search_init(&w->search, s);
 	if (source->file && !source->in_memory)
-		w->search.binary_path = source->file->path;
+		w->search.binary_path = source->path;
 	if (source->kind == SOURCE_FILE)
 		s->nr_files++;
 	return 0;
@@ -222,6 +224,7 @@ static int ask(struct symbolizer *s, struct source *source)
 		question.uid = source->file->uid;
 		question.build_id = source->file->build_id;
 		question.build_id_len = source->file->build_id_len;
+		question.root_id = source->root_id;
 	}
 	question.nr_code = nr_code_of_batch(w);
 	put_request(s, &question);

@@ -33,7 +33,20 @@ struct object {
 	uint64_t start, limit;
 	uint64_t file_off; /* of start */
 	uint32_t id; /* 0, 1, 2 ... */
+	const struct process *user; /* see object_user() */
+	uint64_t root_id; /* the root that @user must have; 0: any */
 };
+
+/**
+ * Returns the process in whose root, and with whose rights, files that its debug info
+ * names are opened; NULL: none is known.
+ */
+static inline const struct process *object_user(const struct object *object)
+{
+	const struct process *user = object->user;
+
+	return user && process_may_open_in(user, object->root_id) ? user : NULL;
+}
 
 struct resolved {
 	const struct object *object;
@@ -46,8 +59,7 @@ struct resolved {
 	const struct frame *frames; /* innermost first; nr_frames 0: unknown */
 	size_t nr_frames;
 	enum miss miss; /* MISS_NONE if and only if frames[0] has a line */
-	const struct process
-		*process; /* first that had it: its root has the source; NULL: kernel */
+	const struct process *process; /* first that had it; NULL: kernel */
 };
 
 /* A function that was hit, with its machine code, from debug info with lines. */

@@ -95,10 +95,11 @@ void symbolizer_free(struct symbolizer *s)
 /* ---- finding the source of an address ---- */
 
 /* Returns the number of the source; sets the object of a new one. */
-static uint32_t source_of(struct symbolizer *s, enum source_kind kind, const void *key,
-			  enum object_kind object_kind, const char *name)
+static uint32_t source_in(struct symbolizer *s, enum source_kind kind, const void *key,
+			  uint64_t root_id, enum object_kind object_kind,
+			  const char *name)
 {
-	uint32_t i = table_source(&s->table, kind, key);
+	uint32_t i = table_source(&s->table, kind, key, root_id);
 	struct source *source;
 
 	if (i == TABLE_NO_SOURCE)
@@ -107,6 +108,26 @@ static uint32_t source_of(struct symbolizer *s, enum source_kind kind, const voi
 	if (!source->object)
 		source->object = table_add_object(&s->table, object_kind, name);
 	return source->object ? i : TABLE_NO_SOURCE;
+}
+
+static uint32_t source_of(struct symbolizer *s, enum source_kind kind, const void *key,
+			  enum object_kind object_kind, const char *name)
+{
+	return source_in(s, kind, key, 0, object_kind, name);
+}
+
+/* Returns the number of the source of code that only @proc has. */
+static uint32_t source_of_process(struct symbolizer *s, enum source_kind kind,
+				  const struct process *proc,
+				  enum object_kind object_kind, const char *name)
+{
+	uint32_t i = source_of(s, kind, proc, object_kind, name);
+
+	if (i == TABLE_NO_SOURCE)
+		return i;
+	s->table.sources[i].process = s->table.sources[i].object->user = proc;
+	s->table.sources[i].tenant = proc->tenant;
+	return i;
 }
 
 static uint32_t want(struct symbolizer *s, uint32_t source, struct entry *entry)
@@ -125,7 +146,7 @@ static uint32_t want(struct symbolizer *s, uint32_t source, struct entry *entry)
 static uint32_t want_unknown(struct symbolizer *s, struct entry *entry, enum miss miss)
 {
 	entry->resolved.miss = miss;
-	return want(s, table_source(&s->table, SOURCE_NONE, NULL), entry);
+	return want(s, table_source(&s->table, SOURCE_NONE, NULL, 0), entry);
 }
 
 /*
@@ -156,15 +177,10 @@ static uint32_t want_lost_file(struct symbolizer *s, const struct mapping *m,
 static uint32_t want_jit(struct symbolizer *s, const struct process *proc,
 			 struct entry *entry, uint64_t first_ns, uint64_t last_ns)
 {
-	uint32_t source = source_of(s, SOURCE_JIT, proc, OBJECT_JIT, "[jit]");
-
-	if (source != TABLE_NO_SOURCE) {
-		s->table.sources[source].process = proc;
-		s->table.sources[source].tenant = proc->tenant;
-	}
 	entry->first_ns = first_ns;
 	entry->last_ns = last_ns;
-	return want(s, source, entry);
+	return want(s, source_of_process(s, SOURCE_JIT, proc, OBJECT_JIT, "[jit]"),
+		    entry);
 }
 
 /* Had the tenant its share of the decoder's time? */
@@ -174,11 +190,32 @@ static bool is_used_up(const struct symbolizer *s, struct tenant who)
 	       time_share_is_used_up(s->config.share, who, clock_now_ns());
 }
 
-/* Returns the number of the file's source; initialises a new one. */
+/* Are its debug files looked for in a root that shows the same to everybody? */
+static bool has_public_names(const struct symbolizer *s, const struct target_file *file)
+{
+	uint32_t i = table_find_source(&s->table, SOURCE_FILE, file, 0);
+
+	return i != TABLE_NO_SOURCE && s->table.sources[i].object->user;
+}
+
+/*
+ * A user can put a forged debug file for any program into a root of his own: what is found
+ * there names the code only of processes with that root. All others share one source, so
+ * that their libraries are decoded once, and the process whose root and rights count, its
+ * user, has the machine's root. A process that can open nothing may share it, too.
+ *
+ * Returns the number of the file's source; initialises a new one.
+ */
 static uint32_t file_source(struct symbolizer *s, const struct process *proc,
 			    const struct mapping *m)
 {
-	uint32_t i = source_of(s, SOURCE_FILE, m->file, OBJECT_FILE, m->file->path);
+	bool is_public = !s->config.is_shared || process_has_machines_root(proc);
+	uint64_t root_id = is_public || !process_may_open(proc) ||
+					   has_public_names(s, m->file)
+				   ? 0
+				   : proc->root_id;
+	uint32_t i =
+		source_in(s, SOURCE_FILE, m->file, root_id, OBJECT_FILE, m->file->path);
 	struct source *source;
 
 	if (i == TABLE_NO_SOURCE)
@@ -186,14 +223,18 @@ static uint32_t file_source(struct symbolizer *s, const struct process *proc,
 	source = &s->table.sources[i];
 	if (!source->file) {
 		source->file = m->file;
-		source->process = proc;
+		source->path = m->path;
 		source->tenant = proc->tenant;
 		source->in_memory = m->kind == MAPPING_MEMFD;
 		memcpy(source->object->build_id, m->file->build_id,
 		       m->file->build_id_len);
 		source->object->build_id_len = m->file->build_id_len;
-	} else if (!process_may_open(source->process) && process_may_open(proc)) {
-		source->process = proc; /* this process has access to related files */
+	}
+	if ((is_public || root_id) && !object_user(source->object) &&
+	    process_may_open(proc)) {
+		source->object->user = proc;
+		source->object->root_id = proc->root_id;
+		source->path = m->path;
 	}
 	/* Who had its share must not keep others from the names of files that all map. */
 	if (is_used_up(s, source->tenant))
@@ -287,12 +328,10 @@ static uint32_t want_interp(struct symbolizer *s, const struct process *proc,
 				      runtime->object),
 			    &entry);
 	}
-	source = source_of(s, SOURCE_INTERP, proc, OBJECT_INTERP, runtime->object);
-	if (source != TABLE_NO_SOURCE) {
-		s->table.sources[source].process = proc;
-		s->table.sources[source].tenant = proc->tenant;
+	source =
+		source_of_process(s, SOURCE_INTERP, proc, OBJECT_INTERP, runtime->object);
+	if (source != TABLE_NO_SOURCE)
 		s->table.sources[source].runtime = runtime; /* an image has one runtime */
-	}
 	return want(s, source, &entry);
 }
 

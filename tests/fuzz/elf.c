@@ -73,9 +73,11 @@ void dwarf_source_want_code(struct dwarf_source *d, dwarf_code_fn fn, const bool
 	(void)wanted;
 }
 
-int kept_dwarf_open(int fd, dwarf_need_fn need, void *ctx, struct dwarf_source **ret)
+int kept_dwarf_open(int fd, uint64_t root, dwarf_need_fn need, void *ctx,
+		    struct dwarf_source **ret)
 {
 	(void)fd;
+	(void)root;
 	return dwarf_source_open(NULL, need, ctx, ret);
 }
 

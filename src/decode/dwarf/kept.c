@@ -10,6 +10,7 @@ struct kept_file {
 	struct dwarf_source *dwarf; /* NULL: the place is free */
 	struct binary *binary;
 	struct stat is;
+	uint64_t root; /* where further files were found */
 	uint64_t used; /* number of the request that used it last */
 	uint64_t bytes; /* of the heap */
 };
@@ -40,12 +41,13 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 }
 
 /* Returns the place of the file, or else the one that was not used for longest. */
-static struct kept_file *place_of(const struct stat *is)
+static struct kept_file *place_of(const struct stat *is, uint64_t root)
 {
 	struct kept_file *oldest = &files[0];
 
 	for (size_t i = 0; i < KEPT_MAX_FILES; i++) {
-		if (files[i].dwarf && is_same_file(&files[i].is, is))
+		if (files[i].dwarf && files[i].root == root &&
+		    is_same_file(&files[i].is, is))
 			return &files[i];
 		if (files[i].used < oldest->used)
 			oldest = &files[i];
@@ -68,7 +70,8 @@ static int open_file(struct kept_file *f, int fd, const struct stat *is,
 	return err;
 }
 
-int kept_dwarf_open(int fd, dwarf_need_fn need, void *ctx, struct dwarf_source **ret)
+int kept_dwarf_open(int fd, uint64_t root, dwarf_need_fn need, void *ctx,
+		    struct dwarf_source **ret)
 {
 	struct kept_file *f;
 	struct stat is;
@@ -76,13 +79,14 @@ int kept_dwarf_open(int fd, dwarf_need_fn need, void *ctx, struct dwarf_source *
 
 	if (fstat(fd, &is))
 		return -ENOMEM;
-	f = place_of(&is);
+	f = place_of(&is, root);
 	if (f->dwarf)
 		dwarf_source_restart(f->dwarf, need, ctx);
 	else
 		err = open_file(f, fd, &is, need, ctx);
 	if (err)
 		return err;
+	f->root = root;
 	f->used = ++nr_requests;
 	opened = f;
 	*ret = f->dwarf;

@@ -19,9 +19,12 @@
  * As dwarf_source_open(), for the file @fd, which is borrowed for this call. If the same
  * file (device, inode, size, times) was kept, returns what is known of it already.
  *
+ * @root  number of the root in which @need finds further files, as split ones: in another
+ *        root they may be others
  * @ret  borrowed until kept_dwarf_done(); one at a time
  */
-int kept_dwarf_open(int fd, dwarf_need_fn need, void *ctx, struct dwarf_source **ret);
+int kept_dwarf_open(int fd, uint64_t root, dwarf_need_fn need, void *ctx,
+		    struct dwarf_source **ret);
 
 /** Keeps the file, unless it is not sound, parts of it are missing or it is too large. */
 void kept_dwarf_done(bool is_sound);

@@ -349,6 +349,7 @@ struct elf_job {
 	struct worker_call *call;
 	int fd; /* the file; borrowed */
 	uint32_t flags; /* ELF_REQUEST_* */
+	uint64_t root; /* for kept_dwarf_open() */
 	const uint8_t *expected_id;
 	size_t expected_id_len; /* 0: any */
 
@@ -398,6 +399,7 @@ static int read_request(struct elf_job *job, struct wire_reader *r)
 
 	job->flags = wire_get_u32(r);
 	job->expected_id = wire_get_bytes(r, &job->expected_id_len);
+	job->root = job->flags & ELF_REQUEST_KEEP ? wire_get_u64(r) : 0;
 	job->nr_code = job->flags & ELF_REQUEST_CODE ? wire_get_u32(r) : 0;
 	nr = wire_get_u32(r);
 	if (r->failed || nr > (r->len - r->pos) / sizeof(uint64_t))
@@ -591,7 +593,7 @@ static enum miss read_lines(struct elf_job *job)
 	if (!binary || !binary_has_debug_info(binary))
 		return MISS_NO_DEBUG_INFO;
 	if (job->flags & ELF_REQUEST_KEEP) {
-		err = kept_dwarf_open(fd, ask_for_dwarf, job, &kept);
+		err = kept_dwarf_open(fd, job->root, ask_for_dwarf, job, &kept);
 		if (!err)
 			err = ask_dwarf(job, kept);
 		kept_dwarf_done(!err);

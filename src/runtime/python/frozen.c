@@ -86,7 +86,8 @@ size_t python_frozen_dir(const char *mapped, const char *lib, char *buf, size_t 
 
 static bool is_there(const struct process *proc, const char *path)
 {
-	_cleanup_target_fd_ int fd = process_open_in_root(proc, path, MAX_SOURCE_BYTES, NULL);
+	_cleanup_target_fd_ int fd =
+		process_open_in_root(proc, 0, path, MAX_SOURCE_BYTES, NULL);
 
 	return fd >= 0;
 }

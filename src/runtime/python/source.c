@@ -149,7 +149,7 @@ static uint32_t ask(const struct module_search *s, const char *path, const char 
 
 	if ((int64_t)clock_now_ns() >= s->end_ns)
 		return 0;
-	fd = process_open_in_root(s->proc, path, PYTHON_DEFS_MAX_BYTES, NULL);
+	fd = process_open_in_root(s->proc, 0, path, PYTHON_DEFS_MAX_BYTES, NULL);
 	if (fd < 0)
 		return 0;
 	worker_serves(s->decoder, s->proc->uid);

@@ -501,7 +501,7 @@ static void assert_nobodys(const struct process *p)
 	assert_int_equal(p->root_fd, -1);
 	assert_int_equal(p->root_id, 0);
 	assert_false(process_may_open(p));
-	assert_int_equal(process_open_in_root(p, "/source.c", 0, NULL), -ESRCH);
+	assert_int_equal(process_open_in_root(p, 0, "/source.c", 0, NULL), -ESRCH);
 }
 
 /* A daemon of root forks. The child gives up its rights, executes a job, and ends. */

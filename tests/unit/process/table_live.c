@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -376,14 +377,14 @@ static void paths_are_of_the_targets_root(void **state)
 	p = sample(pid);
 	assert_string_equal(fake_content(p->perf_map.fd), map);
 	snprintf(name, sizeof(name), "/absolute/perf-%d.map", (int)pid);
-	fd = process_open_in_root(p, name, 0, NULL);
+	fd = process_open_in_root(p, 0, name, 0, NULL);
 	assert_string_equal(fake_content(fd), map);
 	close(fd);
-	assert_int_equal(process_open_in_root(p, "/escape", 0, NULL), -ENOENT);
-	assert_int_equal(process_open_in_root(p, name, 5, NULL), -EFBIG);
+	assert_int_equal(process_open_in_root(p, 0, "/escape", 0, NULL), -ENOENT);
+	assert_int_equal(process_open_in_root(p, 0, name, 5, NULL), -EFBIG);
 	reap(pid);
 	/* Its root stays open. */
-	fd = process_open_in_root(p, name, 0, NULL);
+	fd = process_open_in_root(p, 0, name, 0, NULL);
 	assert_string_equal(fake_content(fd), map);
 	close(fd);
 }
@@ -413,6 +414,39 @@ static void the_scan_finds_this_process(void **state)
 	assert_true(stats.nr_files_open < 64);
 }
 
+/* Only who is in our user namespace has the machine's root in a mount namespace. */
+static void whose_root_it_is(void **state)
+{
+	static const struct {
+		int flags;
+		bool changes_root, is_machines;
+	} cases[] = {
+		{0, false, true},
+		{CLONE_NEWNS, false, true},
+		{CLONE_NEWUSER | CLONE_NEWNS, false, false},
+		{0, true, false},
+	};
+	pid_t pid;
+
+	(void)state;
+	need_root();
+	assert_int_equal(process_table_scan(table, NULL, 0, NULL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		pid = start_child();
+		if (!pid) {
+			if (unshare(cases[i].flags) ||
+			    (cases[i].changes_root && chroot(dir.root)))
+				_exit(1);
+			shared->ready = 1;
+			pause();
+		}
+		wait_for_child();
+		if (process_has_machines_root(sample(pid)) != cases[i].is_machines)
+			fail_msg("case %zu", i);
+		reap(pid);
+	}
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -425,6 +459,7 @@ int main(void)
 		TEST(a_dead_process_has_its_file_by_inode),
 		TEST(paths_are_of_the_targets_root),
 		TEST(the_scan_finds_this_process),
+		TEST(whose_root_it_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

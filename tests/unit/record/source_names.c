@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +53,16 @@ static const char *name_in(unsigned int i)
 	return source_names_find(&files, "/x.py", &objects[i], &processes[i]);
 }
 
+static void assert_reads(const char *name, const char *content)
+{
+	_cleanup_free_ char *text = NULL;
+	struct look_facts facts;
+	size_t len;
+
+	assert_int_equal(source_names_read(&files, name, &text, &len, &facts), 0);
+	assert_string_equal(text, content);
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -87,28 +98,42 @@ static void content_tells_files_of_one_path(void **state)
 	assert_string_equal(name_in(1), "/x.py");
 	assert_ptr_not_equal(name_in(0), name_in(1));
 	assert_ptr_equal(name_in(0), name_in(2));
-	assert_ptr_equal(source_names_user(&files, name_in(1)), &processes[1]);
+	assert_reads(name_in(0), "one");
+	assert_reads(name_in(1), "two");
 	assert_int_equal(files.nr_not_told, 0);
 }
 
 /* The descriptor of a closed root is reused for another root. */
 static void descriptors_do_not_tell_roots(void **state)
 {
-	const char *name;
 	int fd;
 
 	(void)state;
 	make_root(0, "one");
-	name = name_in(0);
+	name_in(0);
 	fd = processes[0].root_fd;
 	make_root(1, "two");
 	assert_int_equal(dup2(processes[1].root_fd, fd), fd);
 	close(processes[1].root_fd);
 	processes[1].root_fd = fd;
 	processes[0].root_fd = -1;
-	assert_ptr_equal(source_names_user(&files, name), &processes[0]);
 	name_in(1);
 	assert_int_equal(files.looks_left, SOURCE_NAMES_MAX_LOOKS - 2);
+}
+
+/* A user mounts other files in a root of his own, after his program was named. */
+static void a_root_that_was_left_is_not_read(void **state)
+{
+	_cleanup_free_ char *text = NULL;
+	struct look_facts facts;
+	size_t len;
+
+	(void)state;
+	make_root(0, "one");
+	assert_reads(name_in(0), "one");
+	processes[0].root_id = 77;
+	assert_int_equal(source_names_read(&files, name_in(0), &text, &len, &facts),
+			 -ESRCH);
 }
 
 static void too_many_of_one_path_are_told(void **state)
@@ -149,6 +174,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(content_tells_files_of_one_path),
 		TEST(descriptors_do_not_tell_roots),
+		TEST(a_root_that_was_left_is_not_read),
 		TEST(too_many_of_one_path_are_told),
 		TEST(too_many_looks_are_told),
 	};

@@ -120,6 +120,10 @@ static int build(void **state)
 		"id=$(readelf -n prog | sed -n 's/.*Build ID: //p') && "
 		"d=debug/.build-id/$(echo $id | cut -c1-2) && mkdir -p $d && "
 		"cp prog.debug $d/$(echo $id | cut -c3-).debug && "
+		"sed s/fn/lie/g prog.c >lie.c && "
+		"gcc -g -O1 -pie -fPIE -Wl,--build-id=0x$id lie.c -o lie && "
+		"mkdir -p forged$PWD/$d && objcopy --only-keep-debug lie "
+		"forged$PWD/$d/$(echo $id | cut -c3-).debug && "
 		"gcc -g -O1 -pie -fPIE -Wl,--build-id=none sleeper.c -o sleeper && "
 		"objcopy --only-keep-debug sleeper sleeper.debug && "
 		"strip sleeper && "
@@ -283,6 +287,107 @@ static void test_debug_file_of_who_is_known(void **state)
 	assert_miss(resolve_one(first), MISS_NO_SYMBOLS);
 	maps_deinit(&nobody.maps);
 	close(known.root_fd);
+}
+
+/* @root  a folder; NULL: it is not known */
+static struct process process_in(uint32_t id, const char *root, enum root_kind kind)
+{
+	struct process proc = new_process(id);
+
+	if (!root)
+		return proc;
+	proc.root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_true(proc.root_fd >= 0);
+	proc.root_id = id + 1;
+	proc.root_kind = kind;
+	proc.uid = geteuid();
+	proc.gid = getegid();
+	return proc;
+}
+
+/*
+ * A user has a root with a forged debug file. It names the code only in that root, also
+ * if a program of his has the file first, and later.
+ */
+static void test_forged_debug_file(void **state)
+{
+	struct process liar = process_in(0, "forged", ROOT_OTHER);
+	struct process unknown = process_in(1, NULL, ROOT_OTHER);
+	struct process users[] = {
+		process_in(2, "/", ROOT_MACHINE),
+		process_in(3, "/", ROOT_COPY), /* a service */
+		process_in(4, "forged", ROOT_OTHER), /* another root */
+		unknown,
+	};
+	char debug_dir[128];
+	struct symbolizer_config config = {.is_shared = true, .debug_dir = debug_dir};
+	struct target_file *file = open_file("stripped", "/opt/stripped");
+	uint64_t ip = ip_of(BASE, fixture_vaddr("prog", "fn"));
+	uint32_t lie, id = 0;
+
+	(void)state;
+	snprintf(debug_dir, sizeof(debug_dir), "%s/debug", fixture_dir);
+	symbolizer_free(take_ptr(sym));
+	assert_int_equal(symbolizer_new(&config, pool, worker, NULL, &sym, NULL), 0);
+	users[1].in_our_user_ns = true;
+	map_at(&liar, MAPPING_FILE, file, BASE, 0);
+	lie = symbolizer_want(sym, &liar, ip, FRAME_LEAF, 1, 2);
+	assert_string_equal(function_of(resolve_one(lie)), "lie");
+	/* Who can open nothing shares the source of all, but is not its user. */
+	map_at(&unknown, MAPPING_FILE, file, BASE, 0);
+	symbolizer_want(sym, &unknown, ip + 1, FRAME_LEAF, 1, 2);
+	assert_int_equal(symbolizer_want(sym, &liar, ip, FRAME_LEAF, 1, 2), lie);
+	for (size_t i = 0; i < ARRAY_SIZE(users); i++) {
+		map_at(&users[i], MAPPING_FILE, file, BASE, 0);
+		id = symbolizer_want(sym, &users[i], ip, FRAME_LEAF, 1, 2);
+		assert_string_equal(function_of(resolve_one(id)), "fn");
+		assert_ptr_equal(object_user(symbolizer_get(sym, id)->object), &users[0]);
+		maps_deinit(&users[i].maps);
+	}
+	/* Its root is another one now: the next one that has the machine's is the user. */
+	users[0].root_id = 77;
+	users[0].root_kind = ROOT_OTHER;
+	map_at(&users[2], MAPPING_FILE, file, BASE, 0);
+	assert_int_equal(symbolizer_want(sym, &users[2], ip, FRAME_LEAF, 1, 2), id);
+	maps_deinit(&users[2].maps);
+	assert_null(object_user(symbolizer_get(sym, id)->object));
+	map_at(&users[1], MAPPING_FILE, file, BASE, 0);
+	assert_int_equal(symbolizer_want(sym, &users[1], ip, FRAME_LEAF, 1, 2), id);
+	assert_ptr_equal(object_user(symbolizer_get(sym, id)->object), &users[1]);
+	assert_ptr_equal(object_user(symbolizer_get(sym, lie)->object), &liar);
+	for (size_t i = 0; i < 3; i++)
+		close(users[i].root_fd);
+	close(liar.root_fd);
+	maps_deinit(&users[1].maps);
+	maps_deinit(&unknown.maps);
+	maps_deinit(&liar.maps);
+}
+
+/* In a user namespace of his own, a user mounts what he likes over the machine's root. */
+static void test_forged_in_a_copy_of_the_root(void **state)
+{
+	struct process liar = process_in(0, "forged", ROOT_COPY);
+	struct process other = process_in(1, "/", ROOT_MACHINE);
+	char debug_dir[128];
+	struct symbolizer_config config = {.is_shared = true, .debug_dir = debug_dir};
+	struct target_file *file = open_file("stripped", "/opt/stripped");
+	uint64_t ip = ip_of(BASE, fixture_vaddr("prog", "fn"));
+	uint32_t id;
+
+	(void)state;
+	snprintf(debug_dir, sizeof(debug_dir), "%s/debug", fixture_dir);
+	symbolizer_free(take_ptr(sym));
+	assert_int_equal(symbolizer_new(&config, pool, worker, NULL, &sym, NULL), 0);
+	map_at(&liar, MAPPING_FILE, file, BASE, 0);
+	map_at(&other, MAPPING_FILE, file, BASE, 0);
+	id = symbolizer_want(sym, &liar, ip, FRAME_LEAF, 1, 2);
+	assert_string_equal(function_of(resolve_one(id)), "lie");
+	id = symbolizer_want(sym, &other, ip, FRAME_LEAF, 1, 2);
+	assert_string_equal(function_of(resolve_one(id)), "fn");
+	close(liar.root_fd);
+	close(other.root_fd);
+	maps_deinit(&liar.maps);
+	maps_deinit(&other.maps);
 }
 
 /* Continues until a request is sent but not answered. */
@@ -1200,6 +1305,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_debug_file_of_who_is_known),
+		TEST(test_forged_debug_file),
+		TEST(test_forged_in_a_copy_of_the_root),
 		TEST(test_root_goes_while_it_resolves),
 		TEST(test_a_tenant_leaves_addresses_to_others),
 		TEST(test_end_while_it_resolves),

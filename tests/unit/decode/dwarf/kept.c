@@ -40,15 +40,22 @@ static int open_in_dir(const char *file)
 	return fd;
 }
 
-static void ask(const char *file, struct needs *needs, const uint64_t *vaddrs, size_t nr,
-		struct got *got)
+static void ask_in(uint64_t root, const char *file, struct needs *needs,
+		   const uint64_t *vaddrs, size_t nr, struct got *got)
 {
 	_cleanup_close_ int fd = open_in_dir(file);
 	struct dwarf_source *d = NULL;
 
-	assert_int_equal(kept_dwarf_open(fd, needs ? answer_need : NULL, needs, &d), 0);
+	assert_int_equal(kept_dwarf_open(fd, root, needs ? answer_need : NULL, needs, &d),
+			 0);
 	assert_int_equal(dwarf_source_resolve(d, vaddrs, nr, keep, got), 0);
 	kept_dwarf_done(true);
+}
+
+static void ask(const char *file, struct needs *needs, const uint64_t *vaddrs, size_t nr,
+		struct got *got)
+{
+	ask_in(0, file, needs, vaddrs, nr, got);
 }
 
 static void ask_main(const char *file)
@@ -240,6 +247,23 @@ static void test_without_a_part(void **state)
 	}
 }
 
+/* What belongs to it (dwz, dwp) may be another file in another root. */
+static void test_one_for_each_root(void **state)
+{
+	uint64_t vaddr;
+
+	(void)state;
+	build_units("-gz");
+	vaddr = probe("units-program", "main");
+	for (uint64_t root = 0; root < 4; root++) {
+		struct got got = {0};
+
+		ask_in(root % 2, "units-program", NULL, &vaddr, 1, &got);
+		assert_int_equal(held("/units-program"), root ? 2 : 1);
+		forget(&got, 1);
+	}
+}
+
 static void test_not_usable(void **state)
 {
 	_cleanup_close_ int text = -1, program = -1;
@@ -250,12 +274,12 @@ static void test_not_usable(void **state)
 		shell("echo text >%s/text && cp %s/units-program %s/bad", dir, dir, dir),
 		0);
 	text = open_in_dir("text");
-	assert_int_equal(kept_dwarf_open(text, NULL, NULL, &d), -EBADMSG);
+	assert_int_equal(kept_dwarf_open(text, 0, NULL, NULL, &d), -EBADMSG);
 	kept_dwarf_done(false);
 	assert_int_equal(held("/text"), 0);
 	/* What a request found to be malformed. */
 	program = open_in_dir("bad");
-	assert_int_equal(kept_dwarf_open(program, NULL, NULL, &d), 0);
+	assert_int_equal(kept_dwarf_open(program, 0, NULL, NULL, &d), 0);
 	kept_dwarf_done(false);
 	assert_int_equal(held("/bad"), 0);
 }
@@ -264,6 +288,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_without_a_part),
+		cmocka_unit_test(test_one_for_each_root),
 		cmocka_unit_test(test_answers_as_a_new_one),
 		cmocka_unit_test(test_a_changed_file_is_read_again),
 		cmocka_unit_test(test_the_oldest_one_makes_room),
