@@ -84,7 +84,7 @@ struct attribution_source {
 	 * followed by text, owned by the attribution: free(lines) frees all. */
 	char **lines;
 	size_t nr_lines;
-	bool is_withheld; /* not searched, because an untrusted profile names it */
+	bool is_withheld; /* not opened, because a stranger may have named it */
 	bool is_absent; /* not in the profile, and there is no such file here */
 	bool is_changed; /* by source_compare(): the file here is another text */
 };

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "analyze/code_text.h"
+#include "base/creds.h"
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/log.h"
@@ -477,9 +479,15 @@ bool source_path_is_below(const struct source_path_rule *rules, size_t nr_rules,
 	return false;
 }
 
+/* Where a file may be. */
+struct candidate {
+	const char *path;
+	bool is_named; /* by a program, and not by a rule of the caller's */
+};
+
 /* Lists where a file may be: by the first matching rule, and at its own path. */
 static size_t candidates_of(const struct attacher *t, const char *path,
-			    const char *ret[2])
+			    struct candidate ret[2])
 {
 	size_t nr = 0;
 	const char *rest;
@@ -490,33 +498,50 @@ static size_t candidates_of(const struct attacher *t, const char *path,
 		size_t len = strlen(new_prefix);
 
 		if (!rule_matches(rule, path, &rest) ||
-		    (t->search->is_strangers && has_parent(rest)))
+		    ((t->search->is_strangers || t->search->is_careful) &&
+		     has_parent(rest)))
 			continue;
 		while (*rest == '/')
 			rest++;
-		ret[nr++] = strpool_print(t->p->pool, "%s%s%s", new_prefix,
-					  len && new_prefix[len - 1] == '/' ? "" : "/",
-					  rest);
+		ret[nr++].path =
+			strpool_print(t->p->pool, "%s%s%s", new_prefix,
+				      len && new_prefix[len - 1] == '/' ? "" : "/", rest);
 	}
 	/* On disk any of the files with this path may be found. */
 	if (!t->search->is_strangers && (path[0] == '/' || !nr) &&
 	    !is_path_shared(t, path))
-		ret[nr++] = path;
+		ret[nr++] = (struct candidate){path, true};
 	return nr;
 }
 
-static int open_source(const struct attacher *t, const char *path, struct stat *st)
+static int open_as_nobody(const char *path, struct stat *st)
+{
+	struct creds creds;
+	int fd, rc = creds_become_nobody(&creds);
+
+	if (rc)
+		return rc;
+	fd = io_open_regular(path, st);
+	creds_restore(&creds);
+	/* Many programs name folders of who built them elsewhere, such as /root. */
+	return fd == -EACCES && access(path, F_OK) ? -errno : fd;
+}
+
+static int open_source(const struct attacher *t, const struct candidate *c,
+		       struct stat *st)
 {
 	const struct file_opener *opener = &t->search->opener;
 
-	return opener->open ? opener->open(opener->ctx, path, st)
-			    : io_open_regular(path, st);
+	if (c->is_named && t->search->is_careful)
+		return open_as_nobody(c->path, st);
+	return opener->open ? opener->open(opener->ctx, c->path, st)
+			    : io_open_regular(c->path, st);
 }
 
-static int read_source(const struct attacher *t, const char *path, size_t max, char **ret,
-		       size_t *ret_len, struct stat *st)
+static int read_source(const struct attacher *t, const struct candidate *c, size_t max,
+		       char **ret, size_t *ret_len, struct stat *st)
 {
-	_cleanup_close_ int fd = open_source(t, path, st);
+	_cleanup_close_ int fd = open_source(t, c, st);
 
 	return fd < 0 ? fd : io_read_all(fd, max, ret, ret_len);
 }
@@ -547,7 +572,7 @@ static int give_recorded(struct attacher *t, const struct profile_source *from,
 			 bool looks_on_disk, struct attribution_source *source)
 {
 	struct profile_source_run run = {.first_line = 1, .nr_lines = from->nr_lines};
-	const char *candidates[2];
+	struct candidate candidates[2] = {0};
 	size_t nr = 0, len;
 	struct stat st;
 
@@ -556,7 +581,8 @@ static int give_recorded(struct attacher *t, const struct profile_source *from,
 	for (size_t i = 0; i < nr; i++) {
 		_cleanup_free_ char *text = NULL;
 
-		if (read_source(t, candidates[i], from->size_bytes, &text, &len, &st) ||
+		candidates[i].is_named = false; /* what was recorded names it, too */
+		if (read_source(t, &candidates[i], from->size_bytes, &text, &len, &st) ||
 		    len != from->size_bytes || !is_recorded_text(from, text) ||
 		    count_lines(text, len) != from->nr_lines)
 			continue;
@@ -632,7 +658,7 @@ static const char *doubt_of(const struct attacher *t, const struct stat *st,
  * Attaches a file. Return: 0 if it was that file (shown or not), -ENOMEM, or another
  * error.
  */
-static int attach_file(struct attacher *t, const char *path,
+static int attach_file(struct attacher *t, const struct candidate *c,
 		       struct attribution_file *file)
 {
 	struct attribution_source *source = &file->source;
@@ -640,18 +666,18 @@ static int attach_file(struct attacher *t, const char *path,
 	struct profile_source_run run = {.first_line = 1};
 	struct stat st;
 	size_t len;
-	int r = read_source(t, path, max_bytes(t), &text, &len, &st);
+	int r = read_source(t, c, max_bytes(t), &text, &len, &st);
 
 	if (r == -EFBIG) {
-		source->note = strpool_print(t->p->pool,
-					     "source not shown: %s is too large", path);
+		source->note = strpool_print(
+			t->p->pool, "source not shown: %s is too large", c->path);
 		return 0;
 	}
 	if (r)
 		return r;
 	if (!is_text(text, len)) {
 		source->note = strpool_print(t->p->pool,
-					     "source not shown: %s is not text", path);
+					     "source not shown: %s is not text", c->path);
 		return 0;
 	}
 	t->bytes_left -= len;
@@ -660,7 +686,7 @@ static int attach_file(struct attacher *t, const char *path,
 	r = give_lines(t, &run, 1, source);
 	if (r || !source->found)
 		return r;
-	source->from = strpool_add(t->p->pool, path);
+	source->from = strpool_add(t->p->pool, c->path);
 	source->note = doubt_of(t, &st, run.nr_lines, file);
 	return 0;
 }
@@ -689,7 +715,8 @@ static bool is_no_file(const char *path)
 static int attach_from_disk(struct attacher *t, struct attribution_file *file)
 {
 	struct attribution_source *source = &file->source;
-	const char *path = file->path, *candidates[2], *looked;
+	struct candidate candidates[2] = {0};
+	const char *path = file->path, *looked;
 	size_t nr = candidates_of(t, path, candidates);
 	int why = -ENOENT;
 
@@ -713,17 +740,26 @@ static int attach_from_disk(struct attacher *t, struct attribution_file *file)
 		return 0;
 	}
 	for (size_t i = 0; i < nr; i++) {
-		int r = attach_file(t, candidates[i], file);
+		int r = attach_file(t, &candidates[i], file);
 
 		if (!r || r == -ENOMEM)
 			return r;
 		if (r != -ENOENT && r != -ENOTDIR)
 			why = r;
 	}
+	if (t->search->is_careful && (why == -EACCES || why == -EPERM)) {
+		source->is_withheld = true;
+		source->note = strpool_print(
+			t->p->pool,
+			"source not shown: the recording has not read %s, and "
+			"not every user may; use --sources to open it as root",
+			path);
+		return 0;
+	}
 	source->is_absent = why == -ENOENT;
-	looked = nr == 2 ? strpool_print(t->p->pool, "%s and %s", candidates[0],
-					 candidates[1])
-			 : candidates[0];
+	looked = nr == 2 ? strpool_print(t->p->pool, "%s and %s", candidates[0].path,
+					 candidates[1].path)
+			 : candidates[0].path;
 	if (why == -ENOENT && is_cell(path))
 		source->note = strpool_print(
 			t->p->pool, "no source: a notebook does not keep its cells in a "
@@ -843,10 +879,10 @@ static int attach_all(struct attacher *t, struct attribution *a)
 }
 
 /*
- * Compares the file at @path. Return: 0 if there was one, -ENOMEM, or another error:
+ * Compares the file at @c. Return: 0 if there was one, -ENOMEM, or another error:
  * nothing is known.
  */
-static int compare_file(struct attacher *t, const char *path,
+static int compare_file(struct attacher *t, const struct candidate *c,
 			const struct profile_source *recorded,
 			struct attribution_file *file)
 {
@@ -856,7 +892,7 @@ static int compare_file(struct attacher *t, const char *path,
 	size_t len;
 	int r;
 
-	fd = open_source(t, path, &st);
+	fd = open_source(t, c, &st);
 	if (fd < 0)
 		return fd;
 	file->source.is_changed = recorded ? (uint64_t)st.st_size != recorded->size_bytes
@@ -879,14 +915,17 @@ static int compare_all(struct attacher *t, struct attribution *a)
 
 	for (size_t i = 0; i < a->nr_files && !r; i++) {
 		struct attribution_file *file = &a->files[i];
-		const char *candidates[2];
+		struct candidate candidates[2] = {0};
+		const struct profile_source *recorded = recorded_of(t, file);
 		size_t nr = candidates_of(t, file->path, candidates);
 		int why = -ENOENT;
 
 		if (is_no_file(file->path) || !is_wanted(t, a, file))
 			continue;
-		for (size_t k = 0; k < nr && why && why != -ENOMEM; k++)
-			why = compare_file(t, candidates[k], recorded_of(t, file), file);
+		for (size_t k = 0; k < nr && why && why != -ENOMEM; k++) {
+			candidates[k].is_named &= !recorded;
+			why = compare_file(t, &candidates[k], recorded, file);
+		}
 		r = why == -ENOMEM ? why : 0;
 	}
 	return r;

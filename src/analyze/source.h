@@ -76,6 +76,12 @@ struct source_search {
 	 * rule, and only if the path has no ".." after NEW.
 	 */
 	bool is_strangers;
+	/*
+	 * Programs of strangers may have named what they cannot read: the path of a file
+	 * that the recording has not read is opened as nobody. Who may not become nobody
+	 * opens none.
+	 */
+	bool is_careful;
 	struct file_opener opener;
 	/*
 	 * Files whose self and total are below this share of all samples are not searched

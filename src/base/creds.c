@@ -90,7 +90,7 @@ void creds_restore(const struct creds *creds)
 		syscall(SYS_setgroups, creds->nr_groups, creds->groups);
 }
 
-/* ---- for good ---- */
+/* ---- ids of nobody ---- */
 
 /*
  * Users, services, containers and subordinate ids have uids below 1,879,048,192
@@ -99,7 +99,7 @@ void creds_restore(const struct creds *creds)
  */
 #define FIRST_OWN_ID 2013265920u
 #define NR_OWN_IDS   (1u << 26)
-#define NOBODY       65534
+#define NOBODY       65534 /* what user namespaces of containers usually have */
 
 uid_t creds_own_id(void)
 {
@@ -109,6 +109,15 @@ uid_t creds_own_id(void)
 		chance = (unsigned int)getpid();
 	return FIRST_OWN_ID + chance % NR_OWN_IDS;
 }
+
+int creds_become_nobody(struct creds *creds)
+{
+	uid_t own = creds_own_id();
+
+	return creds_become(creds, own, own) ? creds_become(creds, NOBODY, NOBODY) : 0;
+}
+
+/* ---- for good ---- */
 
 static int change_ids(uid_t uid, gid_t gid)
 {
@@ -121,7 +130,6 @@ int creds_give_up(uid_t uid, gid_t gid)
 {
 	int rc = change_ids(uid, gid);
 
-	/* The user namespace of a container lacks most ids, but usually has this one. */
 	if (rc == -EINVAL)
 		rc = change_ids(NOBODY, NOBODY);
 	if (rc && rc != -EPERM && rc != -EINVAL)

@@ -27,6 +27,8 @@ struct creds {
  * nothing changed.
  */
 int creds_become(struct creds *creds, uid_t uid, gid_t gid);
+/** The same as nobody: then only what every user may read can be opened. */
+int creds_become_nobody(struct creds *creds);
 void creds_restore(const struct creds *creds);
 
 /**

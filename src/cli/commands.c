@@ -280,7 +280,8 @@ static struct named_files named_files(const struct viewing *v,
 				      const struct profile_input *reading)
 {
 	struct named_files named = {.is_strangers = reading->is_strangers &&
-						    !v->open_sources};
+						    !v->open_sources,
+				    .is_careful = !geteuid() && !v->open_sources};
 
 	/* What the command line allows is opened with the caller's rights. */
 	if (v->open_sources || (named.is_strangers && v->nr_source_paths))

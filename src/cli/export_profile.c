@@ -66,6 +66,7 @@ int export_profile(const struct exporting *e, const struct viewing *v, struct pr
 {
 	static const struct attribution_options as_annotate = {0};
 	const struct source_search search = {.is_strangers = named->is_strangers,
+					     .is_careful = named->is_careful,
 					     .opener = named->opener};
 	_cleanup_(filtered_freep) struct filtered *filtered = NULL;
 	_cleanup_(attribution_freep) struct attribution *a = NULL;

@@ -743,7 +743,7 @@ const struct option_row option_rows[] = {
 	 "OLD=NEW, two path prefixes"},
 	{"sources", 0, NULL, ON_VIEW | ON_HTML, parse_flag,
 	 .help = "open the sources and binaries that a profile names, even if the "
-		 "profile is not yours",
+		 "profile is not yours; as root also those that not every user may read",
 	 MEMBER(viewing.open_sources)},
 	{"context", 0, "N", ON_RUN | ON_ANNOTATE, parse_number,
 	 .help = "source lines shown around a hot one (default 2)",

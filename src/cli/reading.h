@@ -31,6 +31,7 @@ struct profile_input {
 struct named_files {
 	/* It is untrusted: only those below the NEW of a rule (struct source_search). */
 	bool is_strangers;
+	bool is_careful; /* root's, of programs that may be strangers' (same) */
 	struct file_opener opener;
 };
 

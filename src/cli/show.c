@@ -55,16 +55,24 @@ static unsigned int terminal_width(void)
 	return size.ws_col;
 }
 
-/* Reports how many files were not opened because an untrusted profile names them. */
-static void say_withheld(const struct attribution *a, size_t nr)
+/* Reports how many files were not opened because a stranger may have named them. */
+static void say_withheld(const struct attribution *a, const struct named_files *named,
+			 size_t nr)
 {
+	const char *plural;
+
 	for (size_t i = 0; i < a->nr_files; i++)
 		nr += a->files[i].source.is_withheld;
-	if (nr)
-		log_warning("%zu file%s that the profile names %s not opened, since the "
-			    "profile is not a file of yours; --sources opens what it "
-			    "names",
-			    nr, nr == 1 ? "" : "s", nr == 1 ? "was" : "were");
+	plural = nr == 1 ? " that the profile names was"
+			 : "s that the profile names were";
+	if (nr && named->is_strangers)
+		log_warning("%zu file%s not opened, since the profile is not a file of "
+			    "yours; --sources opens what it names",
+			    nr, plural);
+	else if (nr)
+		log_warning("%zu file%s not opened, since the recording has not read %s "
+			    "and not every user may; --sources opens what it names",
+			    nr, plural, nr == 1 ? "it" : "them");
 }
 
 void say_changed(const struct attribution *a, const char *file_filter)
@@ -176,6 +184,7 @@ static int add_attribution(const struct viewing *v, const struct profile *p,
 	const struct source_search search = {.rules = v->source_paths,
 					     .nr_rules = v->nr_source_paths,
 					     .is_strangers = named->is_strangers,
+					     .is_careful = named->is_careful,
 					     .opener = named->opener,
 					     .min_share = has_least ? v->min_share : 0};
 	int rc = attribution_new(p, &v->attribution, &a);
@@ -234,7 +243,7 @@ int show_profile(const struct viewing *v, struct profile *p, const char *file_na
 	if (rc)
 		return error_set(err, rc, "out of memory");
 	in.attribution = a;
-	say_withheld(a, nr_withheld);
+	say_withheld(a, named, nr_withheld);
 	say_changed(a, v->file_filter);
 	if (v->group_by || format->needs & RENDER_PROCESSES)
 		rc = groups_new(p, a, v->group_by ? v->group_by : GROUP_BY_OWNER,

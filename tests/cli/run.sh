@@ -8,6 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 bin=$(realpath "${1:?usage: run.sh BIN [NAME...]}")
 shift
 work=$(mktemp -d)
+chmod 755 "$work" # as root, lineburn opens what every user may read
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/path"
 ln -s "$bin" "$work/path/lineburn"

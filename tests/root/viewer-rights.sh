@@ -46,7 +46,7 @@ sudos_user() {
 	SUDO_UID=65533 SUDO_GID=65533 python3 -S "$TOP/tests/root/rights.py" writing own out \
 		"$LB" annotate --json strange.made.gz 2>err || { tail -n 1 err; return 1; }
 	cp strange.made.gz roots.made.gz
-	! python3 -S "$TOP/tests/root/rights.py" writing 0 out "$LB" annotate --json roots.made.gz 2>err || return 1
+	! python3 -S "$TOP/tests/root/rights.py" writing 0 out "$LB" annotate --json --sources roots.made.gz 2>err || return 1
 	[ "$(cat err)" = "CapPrm $(sed -n 's/^CapPrm:\t//p' /proc/self/status)" ] || { cat err; return 1; }
 	"$LB" annotate --json strange.made.gz >direct.json && grep -q '"withheld\|not a file of yours' direct.json &&
 		grep -q only_root out

@@ -342,6 +342,67 @@ static void files_are_opened_by_another(void **state)
 	assert_false(source_path_is_below(NULL, 0, "/new/a.c"));
 }
 
+static bool is_attached(const struct source_search *search)
+{
+	attribution_free(a);
+	assert_int_equal(attribution_new(p, &(struct attribution_options){0}, &a), 0);
+	assert_int_equal(source_attach(a, p, search), 0);
+	return a->files[0].source.found;
+}
+
+/* A stranger's program may have named a file that only root may read. */
+static void root_opens_what_everybody_may_read(void **state)
+{
+	const char *path = strpool_add(pool, write_lines("a.c", 3));
+	const struct source_path_rule same = {dir, dir};
+	const struct source_search careful = {.is_careful = true}, plain = {0},
+				   by_rule = {.is_careful = true,
+					      .rules = &same,
+					      .nr_rules = 1};
+
+	(void)state;
+	if (geteuid()) {
+		print_message("skip: needs root\n");
+		skip();
+	}
+	hit(path, 2, 0, 1);
+	assert_int_equal(chmod(dir, 0755), 0);
+	assert_int_equal(chmod(path, 0644), 0);
+	assert_true(is_attached(&careful));
+	assert_int_equal(chmod(path, 0640), 0);
+	assert_false(is_attached(&careful));
+	assert_true(a->files[0].source.is_withheld);
+	assert_non_null(strstr(a->files[0].source.note, "use --sources"));
+	assert_true(is_attached(&plain));
+	assert_true(is_attached(&by_rule));
+	/* One that is not there is no secret. */
+	assert_int_equal(chmod(dir, 0700), 0);
+	assert_false(is_attached(&careful));
+	assert_true(a->files[0].source.is_withheld);
+	assert_int_equal(unlink(path), 0);
+	assert_false(is_attached(&careful));
+	assert_true(a->files[0].source.is_absent);
+}
+
+/* A rule of the caller's must not lead a stranger elsewhere. */
+static void rules_lead_root_nowhere_else(void **state)
+{
+	const char *path = strpool_add(pool, write_lines("a.c", 3));
+	const struct source_path_rule rule = {"/old", dir};
+	const struct source_search plain = {.rules = &rule, .nr_rules = 1},
+				   careful = {.is_careful = true,
+					      .rules = &rule,
+					      .nr_rules = 1};
+	char up[256];
+
+	(void)state;
+	snprintf(up, sizeof(up), "/old/..%s", strrchr(dir, '/'));
+	strcat(up, strrchr(path, '/'));
+	hit(up, 2, 0, 1);
+	assert_true(is_attached(&plain));
+	assert_false(is_attached(&careful));
+}
+
 static bool is_changed(const struct source_search *search)
 {
 	attribution_free(a);
@@ -767,6 +828,8 @@ int main(void)
 		TEST(cold_lines_of_a_library_are_left_out),
 		TEST(a_part_is_completed_from_the_same_file),
 		TEST(files_are_opened_by_another),
+		TEST(root_opens_what_everybody_may_read),
+		TEST(rules_lead_root_nowhere_else),
 		TEST(another_text_is_a_change),
 		TEST(a_younger_or_shorter_file_is_a_change),
 		TEST(files_that_are_not_shown_are_not_opened),
