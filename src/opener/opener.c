@@ -26,11 +26,13 @@ static struct opener {
 	pthread_t thread; /* that may use it */
 	/* The last late looks; time_ns 0: none. */
 	struct {
-		uint32_t uid;
+		struct tenant who;
 		uint64_t time_ns;
 	} late[MAX_LATE];
 	size_t next_late;
 	struct bans bans;
+	opener_tenant_fn *find_tenant; /* NULL: none */
+	void *find_ctx;
 	struct opener_stats stats;
 } opener;
 
@@ -47,6 +49,13 @@ void opener_end(void)
 	bans_clear(&opener.bans);
 	memset(opener.late, 0, sizeof(opener.late));
 	worker_free(take_ptr(opener.worker));
+	opener_find_tenants(NULL, NULL);
+}
+
+void opener_find_tenants(opener_tenant_fn *fn, void *ctx)
+{
+	opener.find_tenant = fn;
+	opener.find_ctx = ctx;
 }
 
 void opener_stats(struct opener_stats *ret)
@@ -64,7 +73,7 @@ void opener_stats(struct opener_stats *ret)
 
 /*
  * What the looks at this base could get stuck at. A path in a root may lead to any mount
- * there, so it is not banned; there the count of its user is the limit. Nor is /proc
+ * there, so it is not banned; there the count of its tenant is the limit. Nor is /proc
  * itself, where directories of processes are opened (hidepid).
  */
 static bool find_subject(int base_fd, const struct look *look, struct ban_subject *ret)
@@ -163,8 +172,8 @@ static int take_results(struct wire_reader *reply, struct look_group *groups, si
 	return -EBADMSG;
 }
 
-/* @uid  NULL: of all users. Return: how many looks were late in the last seconds. */
-static size_t nr_late(const uint32_t *uid)
+/* @who  NULL: all. Return: how many looks were late in the last seconds. */
+static size_t nr_late(const struct tenant *who)
 {
 	uint64_t now_ns = clock_now_ns();
 	size_t nr = 0;
@@ -172,26 +181,32 @@ static size_t nr_late(const uint32_t *uid)
 	if (!opener.stats.nr_late)
 		return 0;
 	for (size_t i = 0; i < MAX_LATE; i++)
-		nr += opener.late[i].time_ns && (!uid || opener.late[i].uid == *uid) &&
+		nr += opener.late[i].time_ns &&
+		      (!who || tenant_is_same(opener.late[i].who, *who)) &&
 		      now_ns - opener.late[i].time_ns < OPENER_LATE_S * CLOCK_SECOND_NS;
 	return nr;
 }
 
-static void note_late(uint32_t uid)
+static void note_late(struct tenant who)
 {
 	opener.stats.nr_late++;
-	opener.late[opener.next_late].uid = uid;
+	opener.late[opener.next_late].who = who;
 	opener.late[opener.next_late].time_ns = clock_now_ns();
 	opener.next_late = (opener.next_late + 1) % MAX_LATE;
 }
 
-static bool is_paused(uint32_t uid)
+static bool is_paused(struct tenant who)
 {
-	return nr_late(&uid) >= (uid ? CHILD_MAX_UNDEAD_USER : CHILD_MAX_UNDEAD_ROOT);
+	return nr_late(&who) >= child_max_undead(who);
 }
 
-/* @uid  is charged if the opener gets stuck */
-static int ask(uint32_t uid, struct look_group *groups, size_t nr)
+static bool is_known(struct tenant who)
+{
+	return !tenant_is_same(who, TENANT_UNKNOWN);
+}
+
+/* @who  is charged if the opener gets stuck */
+static int ask(struct tenant who, struct look_group *groups, size_t nr)
 {
 	struct wire_writer request = {.max = WORKER_MAX_REQUEST_BYTES};
 	enum worker_answer answer = WORKER_FAILED;
@@ -200,7 +215,7 @@ static int ask(uint32_t uid, struct look_group *groups, size_t nr)
 	int rc = -ENOMEM;
 
 	opener.stats.nr_requests++;
-	worker_serves(opener.worker, uid);
+	worker_serves(opener.worker, who);
 	for (size_t i = 0; i < nr; i++) {
 		bases[i] = groups[i].base_fd;
 		wire_put_u32(&request, (uint32_t)groups[i].nr);
@@ -221,58 +236,68 @@ static int ask(uint32_t uid, struct look_group *groups, size_t nr)
 	case WORKER_DEADLINE:
 		return -ETIMEDOUT;
 	case WORKER_CANNOT_START:
+	case WORKER_REFUSED:
 		return -EBUSY;
 	default:
 		return -EIO;
 	}
 }
 
-static int ask_alone(int base_fd, uint32_t uid, struct look *looks, size_t nr)
+static int ask_alone(int base_fd, struct tenant who, struct look *looks, size_t nr)
 {
 	struct look_group group = {
-		.base_fd = base_fd, .uid = uid, .looks = looks, .nr = nr};
+		.base_fd = base_fd, .who = who, .looks = looks, .nr = nr};
 
-	return ask(uid, &group, 1);
+	return ask(who, &group, 1);
+}
+
+/* "Uid:\t<real>\t<effective>..."; a newline in the process's name is escaped. */
+static bool find_user(const char *status, uint32_t *ret)
+{
+	const char *line = strstr(status, "\nUid:");
+
+	return line && sscanf(line, "\nUid: %*u %" SCNu32, ret) == 1;
 }
 
 /*
- * Reads the effective user of the process of @proc_dir. Its status never blocks, unlike
+ * Finds the tenant of the process of @proc_dir. Its status and cgroup never block, unlike
  * its other files, and the owner of the directory is root for a process that chose so
- * (PR_SET_DUMPABLE). Return: CHILD_NO_USER: it is gone.
+ * (PR_SET_DUMPABLE). Return: TENANT_UNKNOWN: it is gone.
  */
-static uint32_t user_of(int proc_dir)
+static struct tenant tenant_of(int proc_dir)
 {
-	struct look look = {
-		.where = LOOK_BELOW, .what = LOOK_PROC_TEXT, .name = "status"};
-	uint32_t uid = CHILD_NO_USER;
-	const char *line;
+	struct look looks[] = {
+		{.where = LOOK_BELOW, .what = LOOK_PROC_TEXT, .name = "status"},
+		{.where = LOOK_BELOW, .what = LOOK_PROC_TEXT, .name = "cgroup"},
+	};
+	struct tenant who = TENANT_UNKNOWN;
 
-	if (ask_alone(proc_dir, 0, &look, 1) || look.rc)
-		return uid;
-	/* "Uid:\t<real>\t<effective>..."; a newline in the process's name is escaped. */
-	line = strstr(look.text, "\nUid:");
-	if (line && sscanf(line, "\nUid: %*u %" SCNu32, &uid) != 1)
-		uid = CHILD_NO_USER;
-	look_deinit(&look);
-	return uid;
+	if (ask_alone(proc_dir, (struct tenant){0}, looks, ARRAY_SIZE(looks)))
+		return who;
+	if (!looks[0].rc && find_user(looks[0].text, &who.uid) && opener.find_tenant)
+		who = opener.find_tenant(opener.find_ctx, who.uid, &looks[1]);
+	look_deinit(&looks[0]);
+	look_deinit(&looks[1]);
+	return who;
 }
 
-static void on_late(int base_fd, uint32_t uid, const struct look *look)
+static void on_late(int base_fd, struct tenant who, const struct look *look)
 {
-	if (uid == CHILD_NO_USER && look->where == LOOK_BELOW)
-		uid = user_of(base_fd);
-	note_late(uid);
+	if (!is_known(who) && look->where == LOOK_BELOW)
+		who = tenant_of(base_fd);
+	note_late(who);
 	/* With it, those that got stuck at it among several. */
-	ban(base_fd, look, worker_charge_stuck(opener.worker, uid));
-	log_debug("%s of a target of user %u did not answer in time, skipping",
-		  look->name ? look->name : "a file", uid);
+	ban(base_fd, look, worker_charge_stuck(opener.worker, who));
+	log_debug("%s of a target of %s %u did not answer in time, skipping",
+		  look->name ? look->name : "a file",
+		  who.container ? "a container, user" : "user", who.uid);
 }
 
-static bool may_open(const struct look *looks, size_t nr, uint32_t uid)
+static bool may_open(const struct look *looks, size_t nr, struct tenant who)
 {
 	for (size_t i = 0; i < nr; i++)
 		if (looks[i].what == LOOK_FILE)
-			return target_fd_has_room(uid);
+			return target_fd_has_room(who);
 	return true;
 }
 
@@ -281,7 +306,7 @@ static bool looks_here(void)
 	return !opener.worker || !pthread_equal(opener.thread, pthread_self());
 }
 
-int opener_look(int base_fd, uid_t uid, struct look *looks, size_t nr)
+int opener_look(int base_fd, struct tenant who, struct look *looks, size_t nr)
 {
 	int rc;
 
@@ -290,32 +315,32 @@ int opener_look(int base_fd, uid_t uid, struct look *looks, size_t nr)
 			look_here(base_fd, &looks[i]);
 		return 0;
 	}
-	if (uid == CHILD_NO_USER && looks->where == LOOK_BELOW &&
+	if (!is_known(who) && looks->where == LOOK_BELOW &&
 	    (nr_late(NULL) || child_nr_undead()))
-		uid = user_of(base_fd);
-	rc = is_banned(base_fd, looks) || is_paused(uid) || !may_open(looks, nr, uid)
+		who = tenant_of(base_fd);
+	rc = is_banned(base_fd, looks) || is_paused(who) || !may_open(looks, nr, who)
 		     ? -EBUSY
-		     : ask_alone(base_fd, uid, looks, nr);
+		     : ask_alone(base_fd, who, looks, nr);
 	if (rc == -EBUSY)
 		opener.stats.nr_refused++;
 	if (rc == -ETIMEDOUT)
-		on_late(base_fd, uid, looks);
+		on_late(base_fd, who, looks);
 	if (rc)
 		no_results(looks, nr, rc);
 	return rc;
 }
 
-int opener_look_at(int base_fd, uid_t uid, struct look *look)
+int opener_look_at(int base_fd, struct tenant who, struct look *look)
 {
-	opener_look(base_fd, uid, look, 1);
+	opener_look(base_fd, who, look, 1);
 	return look->rc;
 }
 
-/* A process whose user is not known yet may be one of a user who is paused. */
+/* A process whose tenant is not known yet may be one of a tenant that is paused. */
 static bool may_get_stuck(const struct look_group *group)
 {
 	return is_banned(group->base_fd, group->looks) ||
-	       (group->uid == CHILD_NO_USER ? nr_late(NULL) : is_paused(group->uid));
+	       (is_known(group->who) ? is_paused(group->who) : nr_late(NULL));
 }
 
 void opener_look_groups(struct look_group *groups, size_t nr)
@@ -334,7 +359,7 @@ void opener_look_groups(struct look_group *groups, size_t nr)
 		else
 			asked[nr_asked++] = *group;
 	}
-	if (!nr_asked || !ask(CHILD_NO_USER, asked, nr_asked))
+	if (!nr_asked || !ask(TENANT_UNKNOWN, asked, nr_asked))
 		return;
 	for (size_t i = 0; i < nr_asked; i++)
 		no_results(asked[i].looks, asked[i].nr, -EAGAIN);

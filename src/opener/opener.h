@@ -6,9 +6,9 @@
  * the next one gets a fresh process. The target of such a look is banned: its directory in
  * /proc (that is, its tgid and start), and for OPENER_LATE_S seconds the mount of a file that
  * could not be opened.
- * Stuck processes count against the user of their target (worker/child.h); when a user has
- * too many, or two late looks in OPENER_LATE_S seconds (root: eight), looks for that user
- * fail at once, with -EBUSY.
+ * Stuck processes count against the tenant of their target (worker/child.h); when a tenant
+ * has too many, or two late looks in OPENER_LATE_S seconds (root: eight), looks for that
+ * tenant fail at once, with -EBUSY.
  *
  * Without opener_begin(), and in other threads, looks are made in the calling process:
  * for readers of profiles, and doctor.
@@ -17,6 +17,7 @@
 #define LB_OPENER_OPENER_H
 
 #include "base/error.h"
+#include "base/quota.h"
 #include "opener/look.h"
 
 /*
@@ -37,18 +38,29 @@ int opener_begin(struct error *err);
 void opener_end(void);
 
 /**
+ * Finds the tenant of a process that is not known yet; without it a user is a tenant.
+ *
+ * @uid     its effective user
+ * @cgroup  as read of it; its rc may be an error
+ */
+typedef struct tenant opener_tenant_fn(void *ctx, uint32_t uid,
+				       const struct look *cgroup);
+/** @fn  NULL: none. Until opener_end() */
+void opener_find_tenants(opener_tenant_fn *fn, void *ctx);
+
+/**
  * Makes the looks, in order, at @base_fd. Sets the results of each, which the caller frees
  * with look_deinit().
  *
- * @uid  user whose file or process that is; (uid_t)-1: not known. Of a directory in /proc
- *       it is read there when it matters
- * Return: 0, or why none was made: -EBUSY (its user has too many stuck ones, or the target
+ * @who  whose file or process that is. If it is not known, it is read in a directory of
+ *       /proc when it matters
+ * Return: 0, or why none was made: -EBUSY (its tenant has too many stuck ones, or the target
  * is banned), -ETIMEDOUT, or another negative errno; each look's rc is the same.
  */
-int opener_look(int base_fd, uid_t uid, struct look *looks, size_t nr);
+int opener_look(int base_fd, struct tenant who, struct look *looks, size_t nr);
 
 /** opener_look() for one look. Return: its rc. */
-int opener_look_at(int base_fd, uid_t uid, struct look *look);
+int opener_look_at(int base_fd, struct tenant who, struct look *look);
 
 /* Most processes in one request, and descriptors in its answer. */
 #define OPENER_MAX_GROUPS 16
@@ -56,7 +68,7 @@ int opener_look_at(int base_fd, uid_t uid, struct look *look);
 /* Looks at one of several processes. */
 struct look_group {
 	int base_fd; /* its directory in /proc */
-	uid_t uid; /* as in opener_look() */
+	struct tenant who; /* as in opener_look() */
 	struct look *looks; /* at most one that has a descriptor */
 	size_t nr;
 };
@@ -66,14 +78,14 @@ struct look_group {
  * time where CPUs are busy: each answer waits for a CPU twice. The rc -EAGAIN of all looks of
  * a group means: look at it alone. That is so if any may get stuck, or one did: then it is
  * not known which, and no look is counted as late. The process left behind is charged to
- * the user of the next late look.
+ * the tenant of the next late look.
  */
 void opener_look_groups(struct look_group *groups, size_t nr);
 
 struct opener_stats {
 	uint64_t nr_requests;
 	uint64_t nr_late; /* that did not end in time */
-	uint64_t nr_refused; /* because of a ban, or too many stuck ones of a user */
+	uint64_t nr_refused; /* because of a ban, or too many stuck ones of a tenant */
 	uint64_t nr_failed; /* openers that ended, or whose answer was malformed */
 	uint64_t cpu_ns;
 };

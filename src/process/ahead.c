@@ -16,14 +16,14 @@ static size_t find(const struct ahead *a, uint32_t tgid)
 	return none;
 }
 
-bool ahead_want(struct ahead *a, int proc_fd, uint32_t tgid, uid_t uid)
+bool ahead_want(struct ahead *a, int proc_fd, uint32_t tgid, struct tenant who)
 {
 	struct proc_view_request *r = &a->items[a->nr];
 
 	if (find(a, tgid) != none)
 		return true;
 	*r = (struct proc_view_request){.proc_dir = proc_dir_open(proc_fd, tgid),
-					.uid = uid,
+					.who = who,
 					.view = PROC_VIEW_NONE};
 	if (r->proc_dir >= 0)
 		a->tgids[a->nr++] = tgid;

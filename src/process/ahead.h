@@ -16,9 +16,9 @@ struct ahead {
 };
 
 /**
- * Notes a process. @uid  (uid_t)-1: not known. Return: whether there is room for one more.
+ * Notes a process of @who. Return: whether there is room for one more.
  */
-bool ahead_want(struct ahead *a, int proc_fd, uint32_t tgid, uid_t uid);
+bool ahead_want(struct ahead *a, int proc_fd, uint32_t tgid, struct tenant who);
 
 /** Reads all that were noted since ahead_forget(). */
 void ahead_read(struct ahead *a);

@@ -220,8 +220,8 @@ static void look_in_logs(struct container_names *names, struct name_place *place
 	_cleanup_closedir_ DIR *dir = NULL;
 	const struct dirent *file;
 
-	if (opener_look_at(place->root_fd, 0, &look) || !S_ISDIR(look.facts.mode) ||
-	    look.facts.uid || look.facts.mode & S_IWOTH ||
+	if (opener_look_at(place->root_fd, (struct tenant){0}, &look) ||
+	    !S_ISDIR(look.facts.mode) || look.facts.uid || look.facts.mode & S_IWOTH ||
 	    !has_changed(&place->logs, &look.facts))
 		return;
 	dir = io_open_dir(look.fd, ".");

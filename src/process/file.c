@@ -38,21 +38,21 @@ int safe_open(const struct safe_open *how, struct look_facts *ret)
 {
 	struct look look = look_of(how, LOOK_FILE);
 
-	return found(opener_look_at(how->root_fd, how->uid, &look), &look, ret);
+	return found(opener_look_at(how->root_fd, how->who, &look), &look, ret);
 }
 
 int safe_open_find(const struct safe_open *how, struct look_facts *ret)
 {
 	struct look look = look_of(how, LOOK_HANDLE);
 
-	return found(opener_look_at(how->root_fd, how->uid, &look), &look, ret);
+	return found(opener_look_at(how->root_fd, how->who, &look), &look, ret);
 }
 
 int safe_open_read(const struct safe_open *how, char **ret, size_t *ret_len,
 		   struct look_facts *ret_facts)
 {
 	struct look look = look_of(how, LOOK_CONTENT);
-	int rc = opener_look_at(how->root_fd, how->uid, &look);
+	int rc = opener_look_at(how->root_fd, how->who, &look);
 
 	*ret_facts = look.facts;
 
@@ -70,26 +70,22 @@ int safe_reopen(int fd, const struct safe_open *how, struct look_facts *ret)
 	look.where = LOOK_ITSELF;
 	look.name = NULL;
 	look.rules &= ~(unsigned int)LOOK_AS_OWNER;
-	return found(opener_look_at(fd, how->uid, &look), &look, ret);
+	return found(opener_look_at(fd, how->who, &look), &look, ret);
 }
 
-int safe_reopen_any(int fd, uid_t uid)
+int safe_reopen_any(int fd, struct tenant who)
 {
-	struct look look = {
-		.where = LOOK_ITSELF, .what = LOOK_FILE, .uid = uid, .fd = -1};
-	int rc = opener_look_at(fd, uid, &look);
+	struct look look = {.where = LOOK_ITSELF, .what = LOOK_FILE, .fd = -1};
+	int rc = opener_look_at(fd, who, &look);
 
 	return rc ? rc : look.fd;
 }
 
-int safe_open_facts(int fd, uid_t uid, unsigned int rules, struct look_facts *ret)
+int safe_open_facts(int fd, struct tenant who, unsigned int rules, struct look_facts *ret)
 {
-	struct look look = {.where = LOOK_ITSELF,
-			    .what = LOOK_FACTS,
-			    .rules = rules,
-			    .uid = uid,
-			    .fd = -1};
-	int rc = opener_look_at(fd, uid, &look);
+	struct look look = {
+		.where = LOOK_ITSELF, .what = LOOK_FACTS, .rules = rules, .fd = -1};
+	int rc = opener_look_at(fd, who, &look);
 
 	*ret = look.facts;
 	return rc;
@@ -159,37 +155,43 @@ static int read_facts(struct wire_reader *r, struct file_facts *ret)
 	return 0;
 }
 
-static int facts_read(struct worker *decoder, uid_t uid, int fd, const char *path,
-		      unsigned int deadline_ms, struct file_facts *ret)
+static enum worker_answer facts_read(struct worker *decoder, struct tenant who, int fd,
+				     const char *path, unsigned int deadline_ms,
+				     struct file_facts *ret)
 {
 	struct wire_writer request = {.max = WORKER_MAX_REQUEST_BYTES};
 	enum worker_answer answer = WORKER_FAILED;
 	struct wire_reader reply;
 
-	worker_serves(decoder, uid);
+	worker_serves(decoder, who);
 	wire_put_str(&request, path);
 	if (!request.failed)
 		answer = worker_call(decoder, DECODER_INSPECT, request.data, request.len,
 				     &fd, 1, NULL, NULL, deadline_ms, &reply, NULL);
 	wire_writer_deinit(&request);
-	return answer == WORKER_OK ? read_facts(&reply, ret) : -ENODATA;
+	return answer == WORKER_OK && read_facts(&reply, ret) ? WORKER_BAD_REPLY : answer;
 }
 
-int file_facts_read(struct worker *decoder, uid_t uid, int fd, const char *path,
+int file_facts_read(struct worker *decoder, struct tenant who, int fd, const char *path,
 		    struct file_facts *ret)
 {
-	return facts_read(decoder, uid, fd, path, FACTS_DEADLINE_MS, ret);
+	return facts_read(decoder, who, fd, path, FACTS_DEADLINE_MS, ret) == WORKER_OK
+		       ? 0
+		       : -ENODATA;
 }
 
-const struct file_facts *file_facts_get(struct target_file *file, struct worker *decoder)
+const struct file_facts *file_facts_get(struct target_file *file, struct worker *decoder,
+					struct tenant who)
 {
-	if (!file->facts && file->fd >= 0) {
-		file->facts = calloc(1, sizeof(*file->facts));
-		/* After a failure all facts stay zero. */
-		if (file->facts)
-			facts_read(decoder, file->uid, file->fd, file->path,
-				   SHORT_DEADLINE_MS, file->facts);
-	}
+	/* After a failure all facts stay zero. */
+	struct file_facts *facts =
+		!file->facts && file->fd >= 0 ? calloc(1, sizeof(*facts)) : NULL;
+
+	if (facts && facts_read(decoder, who, file->fd, file->path, SHORT_DEADLINE_MS,
+				facts) == WORKER_REFUSED)
+		free(facts); /* others may ask */
+	else if (facts)
+		file->facts = facts;
 	return file->facts;
 }
 
@@ -199,7 +201,8 @@ static void take_facts(void *ctx, uint64_t use, enum worker_answer answer,
 {
 	struct target_file *file = ctx;
 
-	if (file->use != use || file->facts)
+	/* Another tenant may ask for what one was refused. */
+	if (file->use != use || file->facts || answer == WORKER_REFUSED)
 		return;
 	file->facts = calloc(1, sizeof(*file->facts));
 	if (file->facts && answer == WORKER_OK)
@@ -225,7 +228,6 @@ bool file_facts_are_there(struct target_file *file, struct shared_worker *decode
 						    .fd = file->fd,
 						    .deadline_ms = FACTS_DEADLINE_MS,
 						    .who = who,
-						    .owner_uid = file->uid,
 						    .take = take_facts,
 						    .ctx = file,
 						    .tag = file->use},

@@ -44,8 +44,8 @@ struct target_file {
 		[20]; /* from the kernel; checked by the decoder; len 0: not known */
 	uint8_t build_id_len;
 	bool verify_build_id; /* opened by path: accept it only if the build id matches */
-	uid_t uid; /* of the first target that mapped it; (uid_t)-1: not known */
-	struct tenant tenant; /* same: pays for its places in all tables */
+	struct tenant
+		tenant; /* of the first target that mapped it: pays for its places */
 	uint32_t id; /* 0, 1, 2 ...: index for other tables */
 	uint32_t use; /* files that had this id before: pairs (id, use) are unique */
 	struct file_facts *facts; /* heap; NULL: it was not inspected */
@@ -62,6 +62,7 @@ struct safe_open {
 	uid_t uid; /* of the target, in our user namespace */
 	gid_t gid;
 	uid_t root_uid; /* the uid that is 0 in the target's user namespace */
+	struct tenant who; /* whose file it is: opener_look() */
 	uint64_t max_bytes; /* larger is -EFBIG; 0 for no limit */
 };
 
@@ -86,15 +87,16 @@ int safe_open_read(const struct safe_open *how, char **ret, size_t *ret_len,
 
 /** Opens for reading what @fd (O_PATH) is, by the rules but root, path and AS_OWNER. */
 int safe_reopen(int fd, const struct safe_open *how, struct look_facts *ret);
-/** The same without rules. @uid  of the target; (uid_t)-1: not known */
-int safe_reopen_any(int fd, uid_t uid);
+/** The same without rules. */
+int safe_reopen_any(int fd, struct tenant who);
 
 /**
  * Reads facts about an open file, which may be on any file system.
  *
  * @rules  LOOK_CHECKED, LOOK_WITH_FS
  */
-int safe_open_facts(int fd, uid_t uid, unsigned int rules, struct look_facts *ret);
+int safe_open_facts(int fd, struct tenant who, unsigned int rules,
+		    struct look_facts *ret);
 
 /**
  * Copies this process' own vdso, which every 64-bit process maps, into a memfd.
@@ -110,13 +112,13 @@ int vdso_open(uint64_t *ret_size);
 /**
  * Inspects a file that is not in the cache, and waits for it.
  *
- * @uid   of its target; (uid_t)-1: not known
+ * @who   it is its file
  * @path  as its target sees it
  * Cost: 0.04 ms for most programs, 4 ms with 15 MB of symbol names (LLVM linked
  * statically), 35 ms if they must be read from disk.
  * Return: 0, or -ENODATA: the decoder failed (deadline, crash) or did not start.
  */
-int file_facts_read(struct worker *decoder, uid_t uid, int fd, const char *path,
+int file_facts_read(struct worker *decoder, struct tenant who, int fd, const char *path,
 		    struct file_facts *ret);
 
 /**
@@ -124,16 +126,19 @@ int file_facts_read(struct worker *decoder, uid_t uid, int fd, const char *path,
  *
  * @who  waits for them
  * Return: true: file->facts has what is known, NULL if the file is not open; false: the
- * answer comes later, ask again.
+ * answer comes later, or @who is refused (WORKER_REFUSED): ask again.
  */
 bool file_facts_are_there(struct target_file *file, struct shared_worker *decoder,
 			  struct tenant who);
 
 /**
  * Returns the facts about a file in memory; waits for them if they are not known.
+ *
+ * @who  needs them
  * Return: borrowed, valid as long as the file; NULL: nothing is known.
  */
-const struct file_facts *file_facts_get(struct target_file *file, struct worker *decoder);
+const struct file_facts *file_facts_get(struct target_file *file, struct worker *decoder,
+					struct tenant who);
 
 /** Returns a runtime's facts: the struct that its inspector fills in. NULL: none. */
 static inline const void *file_facts_of(const struct file_facts *facts,

@@ -236,7 +236,7 @@ static int find_mapped(const struct mapping *m, const struct file_source *source
 
 	if (source->proc_dir < 0)
 		return ESRCH;
-	fd = proc_dir_find_mapped(source->proc_dir, source->uid, m, &facts);
+	fd = proc_dir_find_mapped(source->proc_dir, source->tenant, m, &facts);
 	if (fd < 0)
 		return -fd;
 	if (!S_ISREG(facts.mode))
@@ -247,10 +247,10 @@ static int find_mapped(const struct mapping *m, const struct file_source *source
 	return 0;
 }
 
-static int find_in_root(const struct mapping *m, const struct root *root, uid_t uid,
-			struct found_file *ret)
+static int find_in_root(const struct mapping *m, const struct root *root,
+			struct tenant who, struct found_file *ret)
 {
-	struct safe_open how = {.root_fd = root->fd, .path = m->path, .uid = uid};
+	struct safe_open how = {.root_fd = root->fd, .path = m->path, .who = who};
 	struct look_facts facts;
 	_cleanup_close_ int fd = safe_open_find(&how, &facts);
 	bool is_same;
@@ -292,12 +292,12 @@ static int find_by_path(struct file_cache *c, const struct mapping *m,
 	if (!may_have_path(m))
 		return ENOENT;
 	if (own_root)
-		why = find_in_root(m, own_root, source->uid, ret);
+		why = find_in_root(m, own_root, source->tenant, ret);
 	for (size_t i = 0; why && i < c->roots->nr && i < MAX_OTHER_ROOTS; i++) {
 		struct root *root = c->roots->items[i];
 
 		if (may_look_in(c, root, source) &&
-		    !find_in_root(m, root, source->uid, ret))
+		    !find_in_root(m, root, source->tenant, ret))
 			why = 0;
 	}
 	return why;
@@ -310,7 +310,7 @@ int file_source_find(const struct file_source *source, const struct mapping *m,
 	int why = find_mapped(m, source, &f);
 
 	if (why && !source->no_path && source->root && may_have_path(m))
-		why = find_in_root(m, source->root, source->uid, &f);
+		why = find_in_root(m, source->root, source->tenant, &f);
 	*ret_by_path = f.by_path;
 	return why ? -why : f.fd;
 }
@@ -426,7 +426,7 @@ static struct target_file *keep(struct file_cache *c, struct cached_file *known,
 
 	if (!fd_budget_take(c->budget, source->tenant))
 		return fail(c, known, m, source->tenant, EMFILE);
-	fd = safe_reopen_any(f->fd, source->uid);
+	fd = safe_reopen_any(f->fd, source->tenant);
 	if (fd < 0) {
 		fd_budget_give(c->budget, source->tenant);
 		c->budget->nr_refused += fd == -EMFILE || fd == -ENFILE;
@@ -445,7 +445,6 @@ static struct target_file *keep(struct file_cache *c, struct cached_file *known,
 	e->file.mtime_ns = f->identity.mtime_ns;
 	e->file.size_bytes = f->identity.size_bytes;
 	e->file.verify_build_id = f->by_path;
-	e->file.uid = source->uid;
 	e->file.tenant = source->tenant;
 	e->root = root_ref(source->root);
 	return &e->file;

@@ -17,8 +17,7 @@ struct file_cache;
 struct file_source {
 	int proc_dir; /* its /proc directory; -1: the process is gone */
 	struct root *root; /* its root, or that of an ancestor; NULL: not known */
-	uid_t uid; /* (uid_t)-1: not known */
-	struct tenant tenant; /* pays for what is opened */
+	struct tenant tenant; /* it is its process; pays for what is opened */
 	bool no_path; /* only through map_files, never by path */
 };
 

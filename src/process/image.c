@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "process/table.h"
 #include "process/tenant.h"
 
 /* The kernel reports a fork at most this long after the child's start time. */
@@ -265,11 +266,26 @@ static void set_tenant(struct process_table *t, struct image *img, struct tenant
 	quota_add(&t->mapping_quota, who, p->maps.nr);
 }
 
+/* Where the caller chose the targets, tenants share no table, and a user is one. */
+static struct tenant tenant_of(const struct process_table *t, const struct process *p,
+			       const struct look *cgroup)
+{
+	if (t->is_shared)
+		return tenant_find(&t->places, p, cgroup);
+	return p->uid == (uid_t)-1 ? p->tenant : (struct tenant){.uid = p->uid};
+}
+
 void image_find_tenant(struct process_table *t, struct image *img,
 		       const struct look *cgroup)
 {
-	if (t->is_shared)
-		set_tenant(t, img, tenant_find(&t->places, &img->proc, cgroup));
+	set_tenant(t, img, tenant_of(t, &img->proc, cgroup));
+}
+
+struct tenant process_table_tenant(void *ctx, uint32_t uid, const struct look *cgroup)
+{
+	const struct process p = {.uid = uid, .tenant = TENANT_UNKNOWN};
+
+	return tenant_of(ctx, &p, cgroup);
 }
 
 void image_count_maps(struct process_table *t, const struct image *img, size_t nr_before)
@@ -762,7 +778,6 @@ static bool open_mapped_files(struct process_table *t, struct image *img, int pr
 			    .img = img,
 			    .source = {.proc_dir = proc_dir,
 				       .root = img->root,
-				       .uid = img->proc.uid,
 				       .tenant = img->proc.tenant,
 				       .no_path = proc_dir >= 0},
 			    .nr_left = MAX_OPENS_AT_ONCE};

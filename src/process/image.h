@@ -164,7 +164,7 @@ void image_end(struct image *img, uint64_t time_ns);
  */
 void image_inherit(struct image *img, const struct image *from);
 
-/** tenant_find(), if the table is shared: @img's tenant pays for its places from now on. */
+/** Finds @img's tenant, who pays for its places from now on. */
 void image_find_tenant(struct process_table *t, struct image *img,
 		       const struct look *cgroup);
 

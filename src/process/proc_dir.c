@@ -20,9 +20,6 @@
 
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
 
-/* The opener finds out the user of a directory in /proc, if that matters. */
-#define PROC_ANY_USER ((uid_t)-1)
-
 /* Most threads tried to find a live one, and most text read of one process. */
 #define MAX_THREADS    64
 #define MAX_MAPS_BYTES ((size_t)64 << 20)
@@ -135,7 +132,7 @@ static int open_by_opener(int proc_fd, const char *name)
 {
 	struct look look = {
 		.where = LOOK_BELOW, .what = LOOK_HANDLE, .name = name, .fd = -1};
-	int rc = opener_look_at(proc_fd, PROC_ANY_USER, &look);
+	int rc = opener_look_at(proc_fd, TENANT_UNKNOWN, &look);
 
 	return rc ? rc : look.fd;
 }
@@ -268,7 +265,7 @@ void proc_tree_mark_descendants(struct proc_tree *tree)
 	}
 }
 
-/* ---- the files of one process ---- */
+/* ---- the files of one process: the opener finds its tenant, if that matters ---- */
 
 /*
  * The kernel writes each of these in one piece, so it is read as far as @max bytes and
@@ -292,7 +289,7 @@ static struct look text_of(const char *name, uint64_t max)
 int proc_dir_stat(int proc_dir, struct proc_stat *ret)
 {
 	_cleanup_(look_deinit) struct look look = text_of("stat", STAT_BYTES);
-	int rc = opener_look_at(proc_dir, PROC_ANY_USER, &look);
+	int rc = opener_look_at(proc_dir, TENANT_UNKNOWN, &look);
 
 	return rc ? rc : proc_stat_parse(look.text, ret);
 }
@@ -305,7 +302,7 @@ bool proc_dir_is_late(int rc)
 int proc_dir_status(int proc_dir, struct proc_status *ret)
 {
 	_cleanup_(look_deinit) struct look look = text_of("status", STATUS_BYTES);
-	int rc = opener_look_at(proc_dir, PROC_ANY_USER, &look);
+	int rc = opener_look_at(proc_dir, TENANT_UNKNOWN, &look);
 
 	return rc ? rc : proc_status_parse(look.text, ret);
 }
@@ -313,7 +310,7 @@ int proc_dir_status(int proc_dir, struct proc_status *ret)
 void proc_dir_look_at_cgroup(int proc_dir, struct look *ret)
 {
 	*ret = text_of("cgroup", CGROUP_BYTES);
-	opener_look_at(proc_dir, PROC_ANY_USER, ret);
+	opener_look_at(proc_dir, TENANT_UNKNOWN, ret);
 }
 
 const char *proc_dir_cgroup_path(const struct look *cgroup, size_t *ret_len,
@@ -403,7 +400,7 @@ void proc_view_read(int proc_dir, enum proc_view_part last, struct proc_view *re
 	struct look looks[NR_VIEW_LOOKS];
 
 	begin_view(looks, last, ret);
-	opener_look(proc_dir, PROC_ANY_USER, looks, nr_looks[last]);
+	opener_look(proc_dir, TENANT_UNKNOWN, looks, nr_looks[last]);
 	end_view(looks, last, ret);
 }
 
@@ -415,7 +412,7 @@ void proc_views_read(struct proc_view_request *requests, size_t nr)
 	for (size_t i = 0; i < nr; i++) {
 		begin_view(looks[i], PROC_VIEW_OWNER, &requests[i].view);
 		groups[i] = (struct look_group){.base_fd = requests[i].proc_dir,
-						.uid = requests[i].uid,
+						.who = requests[i].who,
 						.looks = looks[i],
 						.nr = NR_VIEW_LOOKS};
 	}
@@ -476,7 +473,7 @@ int proc_dir_open_thread(int proc_fd, int proc_dir, uint32_t tgid)
 	return -ESRCH;
 }
 
-int proc_dir_find_mapped(int proc_dir, uid_t uid, const struct mapping *m,
+int proc_dir_find_mapped(int proc_dir, struct tenant who, const struct mapping *m,
 			 struct look_facts *ret)
 {
 	struct look look = {.where = LOOK_BELOW, .what = LOOK_HANDLE, .fd = -1};
@@ -486,7 +483,7 @@ int proc_dir_find_mapped(int proc_dir, uid_t uid, const struct mapping *m,
 	snprintf(path, sizeof(path), "map_files/%llx-%llx", (unsigned long long)m->start,
 		 (unsigned long long)m->end);
 	look.name = path;
-	rc = opener_look_at(proc_dir, uid, &look);
+	rc = opener_look_at(proc_dir, who, &look);
 	*ret = look.facts;
 	return rc ? rc : look.fd;
 }
@@ -495,7 +492,7 @@ ssize_t proc_dir_maps(int proc_dir, uint64_t time_ns, struct strpool *pool,
 		      int (*add)(void *, const struct mapping *), void *ctx)
 {
 	_cleanup_(look_deinit) struct look look = text_of("maps", MAX_MAPS_BYTES);
-	int rc = opener_look_at(proc_dir, PROC_ANY_USER, &look);
+	int rc = opener_look_at(proc_dir, TENANT_UNKNOWN, &look);
 
 	if (rc)
 		return rc;

@@ -99,10 +99,10 @@ int proc_dir_open_thread(int proc_fd, int proc_dir, uint32_t tgid);
  * Finds the file that is mapped at @m, even if deleted, replaced or without a name, by its
  * link in map_files.
  *
- * @uid  of the process; (uid_t)-1: not known
+ * @who  of the process
  * Return: O_PATH, with @ret filled, or -errno.
  */
-int proc_dir_find_mapped(int proc_dir, uid_t uid, const struct mapping *m,
+int proc_dir_find_mapped(int proc_dir, struct tenant who, const struct mapping *m,
 			 struct look_facts *ret);
 
 /** Return: 0, -ESRCH or -ENOENT when it is gone, -EBADMSG, other errno. */
@@ -154,7 +154,7 @@ void proc_view_deinit(struct proc_view *view);
 
 struct proc_view_request {
 	int proc_dir; /* borrowed */
-	uid_t uid; /* its user; (uid_t)-1: not known */
+	struct tenant who; /* it is its process */
 	struct proc_view view; /* the result; the caller frees it */
 	bool is_read; /* false: it has to be read alone */
 };

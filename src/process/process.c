@@ -38,6 +38,7 @@ static struct safe_open rules_for(const struct process *p, const char *path,
 		.uid = p->uid,
 		.gid = p->gid,
 		.root_uid = p->root_uid,
+		.who = p->tenant,
 		.max_bytes = max_bytes,
 	};
 }
@@ -177,7 +178,7 @@ void perf_map_look(struct process *p, struct strpool *pool, struct fd_budget *bu
 		set_refusal(f, p, -fd);
 	}
 	/* It was removed, but its writer may still have it open. */
-	if (fd < 0 && f->fd >= 0 && safe_open_facts(f->fd, p->uid, 0, &facts))
+	if (fd < 0 && f->fd >= 0 && safe_open_facts(f->fd, p->tenant, 0, &facts))
 		return;
 	if (f->fd >= 0)
 		note_size(f, now_ns, facts.size_bytes);
@@ -206,7 +207,7 @@ static const struct mapping *find_dump(const struct process *p)
 static int open_mapped_dump(const struct safe_open *how, const struct mapping *m,
 			    int proc_dir, struct look_facts *ret)
 {
-	_cleanup_close_ int fd = proc_dir_find_mapped(proc_dir, how->uid, m, ret);
+	_cleanup_close_ int fd = proc_dir_find_mapped(proc_dir, how->who, m, ret);
 
 	return fd < 0 ? fd : safe_reopen(fd, how, ret);
 }

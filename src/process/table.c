@@ -52,7 +52,7 @@ void process_read_command(struct process_table *t, struct process *p)
 	dir = image_open_dir(t, img);
 	if (dir < 0)
 		return;
-	opener_look(dir, p->uid, looks, ARRAY_SIZE(looks));
+	opener_look(dir, p->tenant, looks, ARRAY_SIZE(looks));
 	if (!cwd->rc && *cwd->text == '/')
 		p->cwd = strpool_add_n(t->pool, cwd->text, cwd->len);
 	/*
@@ -765,15 +765,18 @@ bool process_table_announce(struct process_table *t, const struct lb_first_sampl
 {
 	struct lb_image id = {first->start_boottime_ns, first->tgid, first->exec_id};
 	const struct image *img = image_identified(t, &id);
+	struct tenant who = {.uid = first->ids.uid};
 
+	_Static_assert(LB_NO_ID == TENANT_UNKNOWN_UID, "a user who is not known");
 	if (!img)
 		img = image_newest(t, first->tgid);
 	else if (img->was_read)
 		return true;
 	if (img && img->proc.is_kernel_thread)
 		return true;
-	return ahead_want(&t->ahead, t->proc_fd, first->tgid,
-			  first->ids.uid == LB_NO_ID ? (uid_t)-1 : first->ids.uid);
+	if (img && img->proc.tenant.container)
+		who = img->proc.tenant; /* users of a container are not those outside */
+	return ahead_want(&t->ahead, t->proc_fd, first->tgid, who);
 }
 
 void process_table_read_announced(struct process_table *t)
@@ -878,7 +881,7 @@ int process_find_mapped(struct process_table *t, const struct process *p,
 	const struct image *img = t->images[p->id];
 	_cleanup_close_ int dir = img->is_newest ? image_open_dir(t, img) : -1;
 	struct file_source source = {
-		.proc_dir = dir, .root = img->root, .uid = img->proc.uid};
+		.proc_dir = dir, .root = img->root, .tenant = img->proc.tenant};
 
 	if (dir < 0 || m->until_ns != UINT64_MAX)
 		return -ESRCH;

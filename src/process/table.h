@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/strpool.h"
 #include "collect/task_event.h"
+#include "opener/opener.h"
 #include "process/file.h"
 #include "process/process.h"
 
@@ -184,6 +185,9 @@ void process_read_command(struct process_table *t, struct process *p);
  */
 int process_add_interp_code(struct process_table *t, struct process *p,
 			    const struct lb_interp_code *record, size_t size_bytes);
+
+/** Finds the tenant of a process that is not in the table yet. @ctx  the table */
+opener_tenant_fn process_table_tenant;
 
 /** Returns is_shared of its configuration. */
 bool process_table_is_shared(const struct process_table *t);

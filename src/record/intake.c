@@ -264,7 +264,10 @@ static int open_processes(struct intake *in, struct strpool *names, struct error
 	if (rc)
 		log_debug("mounts of cgroups: %s, skipping", strerror(-rc));
 	config.cgroups = cgroup_mounts_only_v2(&mounts);
-	return process_table_new(&config, names, &in->processes, err);
+	rc = process_table_new(&config, names, &in->processes, err);
+	if (!rc)
+		opener_find_tenants(process_table_tenant, in->processes);
+	return rc;
 }
 
 static void on_kernel_code(void *ctx, const struct task_event *ev)

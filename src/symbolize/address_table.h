@@ -24,6 +24,9 @@ enum source_kind {
 	SOURCE_KERNEL,
 };
 
+/* Of more tenants than this, the last ones are remembered. */
+#define SOURCE_MAX_WANTING 4
+
 struct source {
 	enum source_kind kind;
 	const void *key; /* NONE: path (interned) or NULL; FILE: file; JIT, INTERP:
@@ -35,7 +38,13 @@ struct source {
 	const char *path; /* FILE: as object->user sees it, interned */
 	const struct process *process; /* JIT, INTERP */
 	const struct runtime *runtime; /* INTERP only */
-	struct tenant tenant; /* whose share of the decoder's time it takes */
+	/*
+	 * FILE: the last ones who wanted addresses of it. One of them, this one, waits for
+	 * its request: it pays for the decoder's time, and for the helper if it gets stuck.
+	 */
+	struct tenant wanting[SOURCE_MAX_WANTING];
+	size_t nr_wanting;
+	struct tenant tenant;
 	bool in_memory; /* FILE: a memfd: no files in the same directory */
 	uint32_t *pending; /* entries to resolve */
 	size_t nr_pending, cap_pending;
@@ -49,7 +58,7 @@ struct entry {
 	uint32_t source;
 	bool is_return;
 	bool wants_code; /* the code of its function is requested */
-	bool is_put_off; /* it got a miss: its tenant had its share of the decoder's time */
+	bool is_put_off; /* it got a miss, as no tenant that wanted it could be served */
 };
 
 #define TABLE_CHUNK_ENTRIES 4096

@@ -223,6 +223,7 @@ static int try_candidate(const struct debugfile_search *s, const struct candidat
 		.root_fd = -1,
 		.path = c->path,
 		.max_bytes = DEBUGFILE_MAX_BYTES,
+		.who = s->who,
 	};
 	int fd;
 

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/quota.h"
 #include "decode/need.h"
 
 /* Where to search the files of one binary. Set up by the caller. */
@@ -23,6 +24,7 @@ struct debugfile_search {
 	int target_root_fd; /* O_PATH; -1: not searched */
 	uid_t uid, root_uid; /* of the target; uid (uid_t)-1: do not search its root */
 	gid_t gid;
+	struct tenant who; /* whose root it is */
 	const char *binary_path; /* absolute in the target's root; "" if it has none */
 
 	/* State of the last request, for repeated requests. Initially zeroed. */

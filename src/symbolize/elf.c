@@ -30,6 +30,7 @@ static void search_in_target(struct debugfile_search *search, const struct sourc
 
 	search->target_root_fd = proc ? proc->root_fd : -1;
 	search->uid = proc ? proc->uid : (uid_t)-1;
+	search->who = proc ? proc->tenant : TENANT_UNKNOWN;
 	if (!proc)
 		return;
 	search->gid = proc->gid;
@@ -49,7 +50,7 @@ static int open_needed(void *ctx, const void *what, size_t len)
 struct elf_question {
 	uint32_t flags; /* ELF_REQUEST_* */
 	int fd;
-	uid_t uid; /* of the target that mapped it first, as worker_serves() */
+	struct tenant who; /* waits for it */
 	const uint8_t *build_id; /* expected */
 	size_t build_id_len; /* 0: any */
 	uint64_t root_id; /* of the source */
@@ -84,7 +85,7 @@ static int send_request(struct symbolizer *s, const struct elf_question *questio
 
 	if (s->work.is_retry && deadline_ms > RETRY_DEADLINE_MS)
 		deadline_ms = RETRY_DEADLINE_MS;
-	return symbolizer_send(s, question->uid, DECODER_ELF, &question->fd, 1,
+	return symbolizer_send(s, question->who, DECODER_ELF, &question->fd, 1,
 			       open_needed, deadline_ms);
 }
 
@@ -221,7 +222,7 @@ static int ask(struct symbolizer *s, struct source *source)
 		return 0;
 	if (source->kind == SOURCE_FILE) {
 		question.fd = source->file->fd;
-		question.uid = source->file->uid;
+		question.who = source->tenant;
 		question.build_id = source->file->build_id;
 		question.build_id_len = source->file->build_id_len;
 		question.root_id = source->root_id;

@@ -11,14 +11,14 @@
 #include "base/vec.h"
 #include "symbolize/symbolizer_internal.h"
 
-int symbolizer_send(struct symbolizer *s, uint32_t uid, uint32_t op, const int *fds,
+int symbolizer_send(struct symbolizer *s, struct tenant who, uint32_t op, const int *fds,
 		    size_t nr_fds, worker_need_fn need, unsigned int deadline_ms)
 {
 	struct resolve_work *w = &s->work;
 
 	if (w->request.failed)
 		return -ENOMEM;
-	worker_serves(s->worker, uid);
+	worker_serves(s->worker, who);
 	worker_send(s->worker, op, w->request.data, w->request.len, fds, nr_fds, need, s,
 		    deadline_ms);
 	w->is_sent = true;

@@ -90,8 +90,8 @@ static int step(struct symbolizer *s, struct source *source)
 	}
 	if (source->runtime->put_frames) {
 		source->runtime->put_frames(&w->request, frames, w->nr);
-		return symbolizer_send(s, 0, source->runtime->naming_op, NULL, 0, NULL,
-				       s->config.deadline_ms);
+		return symbolizer_send(s, source->tenant, source->runtime->naming_op,
+				       NULL, 0, NULL, s->config.deadline_ms);
 	}
 	err = name_batch(s, source, frames, NULL);
 	return err ? err : 1;

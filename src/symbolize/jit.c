@@ -188,9 +188,8 @@ static int ask_next(struct symbolizer *s, struct source *source)
 		fd = order[w->provider].fd(s, source->process, &open_errno);
 		if (fd >= 0) {
 			put_request(s, source->process, source->pending + w->from);
-			return symbolizer_send(s, source->process->uid,
-					       order[w->provider].op, &fd, 1, NULL,
-					       s->config.deadline_ms);
+			return symbolizer_send(s, source->tenant, order[w->provider].op,
+					       &fd, 1, NULL, s->config.deadline_ms);
 		}
 		note_why(w, open_errno);
 		finish_batch(s, source->pending, NULL);

@@ -24,6 +24,7 @@
 #include "process/interp_code.h"
 #include "runtime/runtime.h"
 #include "symbolize/symbolizer_internal.h"
+#include "worker/child.h"
 
 /* Total time for a recording; 10,000 functions need less. */
 #define DEFS_BUDGET_NS        INT64_C(10000000000)
@@ -198,6 +199,26 @@ static bool has_public_names(const struct symbolizer *s, const struct target_fil
 	return i != TABLE_NO_SOURCE && s->table.sources[i].object->user;
 }
 
+/* Has it a user who can open files, and for whom a helper may wait? */
+static bool may_search(const struct object *object)
+{
+	const struct process *user = object_user(object);
+
+	return user && child_has_room(user->tenant);
+}
+
+/* Nobody decides for the others who map a file: all who want it are remembered. */
+static void note_wanting(struct source *source, struct tenant who)
+{
+	for (size_t i = 0; i < source->nr_wanting; i++)
+		if (tenant_is_same(source->wanting[i], who))
+			return;
+	if (source->nr_wanting == SOURCE_MAX_WANTING)
+		memmove(source->wanting, source->wanting + 1,
+			--source->nr_wanting * sizeof(who));
+	source->wanting[source->nr_wanting++] = who;
+}
+
 /*
  * A user can put a forged debug file for any program into a root of his own: what is found
  * there names the code only of processes with that root. All others share one source, so
@@ -224,21 +245,18 @@ static uint32_t file_source(struct symbolizer *s, const struct process *proc,
 	if (!source->file) {
 		source->file = m->file;
 		source->path = m->path;
-		source->tenant = proc->tenant;
 		source->in_memory = m->kind == MAPPING_MEMFD;
 		memcpy(source->object->build_id, m->file->build_id,
 		       m->file->build_id_len);
 		source->object->build_id_len = m->file->build_id_len;
 	}
-	if ((is_public || root_id) && !object_user(source->object) &&
+	if ((is_public || root_id) && !may_search(source->object) &&
 	    process_may_open(proc)) {
 		source->object->user = proc;
 		source->object->root_id = proc->root_id;
 		source->path = m->path;
 	}
-	/* Who had its share must not keep others from the names of files that all map. */
-	if (is_used_up(s, source->tenant))
-		source->tenant = proc->tenant;
+	note_wanting(source, proc->tenant);
 	return i;
 }
 
@@ -291,7 +309,7 @@ static const struct file_facts *facts_of(struct symbolizer *s, const struct proc
 
 	if (file->facts || is_used_up(s, proc->tenant))
 		return file->facts;
-	file_facts_get(file, s->worker);
+	file_facts_get(file, s->worker, proc->tenant);
 	if (s->config.share)
 		time_share_took(s->config.share, proc->tenant, begin_ns, clock_now_ns());
 	return file->facts;
@@ -501,6 +519,23 @@ static void forget_pending(struct source *source)
 	free(source->pending);
 	source->pending = NULL;
 	source->nr_pending = source->cap_pending = 0;
+	source->nr_wanting = 0;
+}
+
+/*
+ * Chooses who waits for the names of a file: who had its share of the decoder's time, or too
+ * many stuck helpers, must not keep others from them. Return: false: there is nobody else.
+ */
+static bool choose_tenant(struct symbolizer *s, struct source *source)
+{
+	if (source->kind != SOURCE_FILE)
+		return !is_used_up(s, source->tenant);
+	for (size_t i = 0; i < source->nr_wanting; i++) {
+		source->tenant = source->wanting[i];
+		if (!is_used_up(s, source->tenant) && child_has_room(source->tenant))
+			return true;
+	}
+	return false;
 }
 
 static void end_source(struct symbolizer *s, const struct resolver *resolver,
@@ -515,8 +550,8 @@ static void end_source(struct symbolizer *s, const struct resolver *resolver,
 }
 
 /*
- * Its tenant had its share of the decoder's time: others' rows must not wait for its files.
- * The addresses are named when they are wanted again.
+ * The rows of others must not wait for files of a tenant that had its share of the decoder's
+ * time. The addresses are named when they are wanted again.
  */
 static void put_off(struct symbolizer *s, struct source *source)
 {
@@ -526,7 +561,8 @@ static void put_off(struct symbolizer *s, struct source *source)
 		entry->is_put_off = true;
 		entry->resolved.miss = MISS_DECODER_GAVE_UP;
 	}
-	s->config.share->nr_put_off++;
+	if (s->config.share)
+		s->config.share->nr_put_off++;
 	forget_pending(source);
 }
 
@@ -541,7 +577,7 @@ int symbolizer_resolve_step(struct symbolizer *s, struct error *err)
 
 		if (!source->nr_pending)
 			continue;
-		if (!s->work.is_begun && is_used_up(s, source->tenant)) {
+		if (!s->work.is_begun && !choose_tenant(s, source)) {
 			put_off(s, source);
 			continue;
 		}

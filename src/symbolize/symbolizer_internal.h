@@ -117,10 +117,9 @@ extern const struct resolver symbolizer_elf, symbolizer_jit, symbolizer_interp,
 	symbolizer_kernel;
 
 /**
- * Sends s->work.request. @uid  of the target whose files are sent, as worker_serves(); 0
- * without files. Return: 1, or -ENOMEM if there was no memory for the request.
+ * Sends s->work.request. @who  waits for its answer, as worker_serves(). Return: 1, or -ENOMEM if there was no memory for the request.
  */
-int symbolizer_send(struct symbolizer *s, uint32_t uid, uint32_t op, const int *fds,
+int symbolizer_send(struct symbolizer *s, struct tenant who, uint32_t op, const int *fds,
 		    size_t nr_fds, worker_need_fn need, unsigned int deadline_ms);
 
 /** Returns how many of @left entries one request takes. */

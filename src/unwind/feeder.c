@@ -624,7 +624,7 @@ static bool ask_for_interp(struct unwind_feeder *w, const struct process *p,
 	struct runtime_place place;
 	enum locate_result state;
 
-	worker_serves(w->reader, p->uid);
+	worker_serves(w->reader, p->tenant);
 	state = runtime->locate(w->reader, (pid_t)p->tgid, interp->facts.words,
 				interp->text_bias, &place);
 	/* Discard the answer if the pid was reused during the query. */

@@ -486,6 +486,9 @@ static void take_rows(void *ctx, uint64_t tag, enum worker_answer answer,
 	f->totals->ask_ns += end_ns - asked->begin_ns;
 	if (!is_same_file(file, asked->use, target))
 		return;
+	/* The file does not pause: others may be served. */
+	if (answer == WORKER_REFUSED)
+		return;
 	if (answer == WORKER_CANNOT_START) {
 		file->pause_until_ns = end_ns + PAUSE_NS;
 		stop_ahead(file);
@@ -551,7 +554,6 @@ static bool ask(struct unwind_files *f, uint32_t id, struct tenant who,
 					 .fd = target ? target->fd : f->vdso_fd,
 					 .deadline_ms = ROWS_DEADLINE_MS,
 					 .who = who,
-					 .owner_uid = target ? target->uid : 0,
 					 .take = take_rows,
 					 .ctx = f},
 		&content);

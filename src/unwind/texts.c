@@ -306,7 +306,6 @@ static void send_batch(struct unwind_texts *t, const struct process *p)
 					 .fd = t->store->read_fd,
 					 .deadline_ms = ROWS_DEADLINE_MS,
 					 .who = p->tenant,
-					 .owner_uid = 0, /* the store is our own file */
 					 .take = take_texts,
 					 .ctx = t},
 		&content);

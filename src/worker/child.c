@@ -255,7 +255,7 @@ static int ask_to_spawn(struct child *ret)
 		rc = move_up(&child.pidfd);
 	if (rc) {
 		/* The broker has a place for it until it is reaped. */
-		child_kill(&child, CHILD_NO_USER, 0, &unused);
+		child_kill(&child, TENANT_UNKNOWN, 0, &unused);
 		child_forget_undead(&unused);
 		return rc;
 	}
@@ -289,6 +289,8 @@ static int ask_to_reap(pid_t pid, uint64_t *cpu_ns)
 
 int child_spawn(struct child *ret)
 {
+	if (child_nr_undead() >= CHILD_MAX_UNDEAD)
+		return -EAGAIN;
 	return broker_is_there(BROKER_HELPERS) ? ask_to_spawn(ret) : spawn_here(ret);
 }
 
@@ -318,13 +320,13 @@ static bool reap(struct child *child, int timeout_ms, uint64_t *cpu_ns)
 static struct undead {
 	struct child child;
 	uint64_t number;
-	uint32_t uid;
+	struct tenant who;
 	uint64_t *cpu_ns; /* NULL: its owner is gone */
 } undead[CHILD_MAX_UNDEAD + CHILD_MAX_RUNNING];
 static size_t nr_undead;
 static uint64_t last_number;
 
-uint64_t child_kill(struct child *child, uint32_t uid, int wait_ms, uint64_t *cpu_ns)
+uint64_t child_kill(struct child *child, struct tenant who, int wait_ms, uint64_t *cpu_ns)
 {
 	if (!child->pid)
 		return 0;
@@ -338,7 +340,7 @@ uint64_t child_kill(struct child *child, uint32_t uid, int wait_ms, uint64_t *cp
 		return 0;
 	assert(nr_undead < ARRAY_SIZE(undead));
 	undead[nr_undead++] = (struct undead){
-		.child = *child, .number = ++last_number, .uid = uid, .cpu_ns = cpu_ns};
+		.child = *child, .number = ++last_number, .who = who, .cpu_ns = cpu_ns};
 	*child = CHILD_NONE;
 	return last_number;
 }
@@ -355,23 +357,32 @@ static void reap_undead(void)
 	}
 }
 
-bool child_has_room(uint32_t uid)
+size_t child_max_undead(struct tenant who)
 {
-	size_t max = uid ? CHILD_MAX_UNDEAD_USER : CHILD_MAX_UNDEAD_ROOT, nr = 0;
+	return tenant_is_same(who, (struct tenant){0}) ? CHILD_MAX_UNDEAD_ROOT
+						       : CHILD_MAX_UNDEAD_TENANT;
+}
+
+bool child_has_room(struct tenant who)
+{
+	size_t nr = 0;
 
 	if (!nr_undead)
 		return true;
 	reap_undead();
 	for (size_t i = 0; i < nr_undead; i++)
-		nr += undead[i].uid == uid;
-	return nr < max && nr_undead < CHILD_MAX_UNDEAD;
+		nr += tenant_is_same(undead[i].who, who);
+	if (nr_undead >= CHILD_MANY_UNDEAD)
+		return !nr && !tenant_is_same(who, TENANT_UNKNOWN);
+	return nr < child_max_undead(who);
 }
 
-void child_charge_undead(const uint64_t *cpu_ns, uint32_t uid)
+void child_charge_undead(const uint64_t *cpu_ns, struct tenant who)
 {
 	for (size_t i = 0; i < nr_undead; i++)
-		if (undead[i].cpu_ns == cpu_ns && undead[i].uid == CHILD_NO_USER)
-			undead[i].uid = uid;
+		if (undead[i].cpu_ns == cpu_ns &&
+		    tenant_is_same(undead[i].who, TENANT_UNKNOWN))
+			undead[i].who = who;
 }
 
 static bool has_undead(uint64_t number)

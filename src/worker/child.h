@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/quota.h"
 #include "worker/broker.h"
 
 struct child {
@@ -23,17 +24,17 @@ struct child {
 
 /*
  * Most children that did not die after SIGKILL (they wait for a dead file system, or for a
- * lock that their target holds): of all workers of this process, of the targets of one
- * user, and of root's. A target chooses how many of its helpers get stuck; it must not
- * use up those of others.
+ * lock that their target holds): of the targets of one tenant, and of root's. A target
+ * chooses how many of its helpers get stuck; it must not use up those of others. So when
+ * there are CHILD_MANY_UNDEAD, of all workers of this process, a tenant may have one if
+ * it has none yet. With CHILD_MAX_UNDEAD no child is started any more, but those that
+ * run still serve tenants that have none.
  */
-#define CHILD_MAX_UNDEAD      32
-#define CHILD_MAX_RUNNING     8 /* workers of this process, each may get stuck */
-#define CHILD_MAX_UNDEAD_USER 2
-#define CHILD_MAX_UNDEAD_ROOT 8
-
-/* The user of a target is not known. */
-#define CHILD_NO_USER UINT32_MAX
+#define CHILD_MAX_UNDEAD_TENANT 2
+#define CHILD_MAX_UNDEAD_ROOT   8
+#define CHILD_MANY_UNDEAD       32
+#define CHILD_MAX_UNDEAD        64
+#define CHILD_MAX_RUNNING       8 /* workers of this process, each may get stuck */
 
 /* How long to wait for a child after SIGKILL before it is put aside. */
 #define CHILD_KILL_WAIT_MS 200
@@ -42,7 +43,7 @@ struct child {
  * Executes this program again as a worker: argv[0] WORKER_ARGV0, no environment,
  * /dev/null on 0, 1 and 2, its socket on WORKER_SOCKET_FD, nothing else open, all
  * signals blocked (signals from a terminal are meant for the collector).
- * Return: 0 with @ret filled, or a negative errno.
+ * Return: 0 with @ret filled, or a negative errno; -EAGAIN: too many are stuck.
  */
 int child_spawn(struct child *ret);
 /** Returns the process that is the parent of children: this one, or the broker. */
@@ -53,20 +54,24 @@ pid_t child_parent(void);
  * child that does not die by then aside. child_has_room() must have been true before it
  * was started.
  *
- * @uid     user of the target that it served last, or CHILD_NO_USER
+ * @who     tenant of the target that it served last, or TENANT_UNKNOWN
  * @cpu_ns  gets its CPU time when it is reaped, maybe later: see child_forget_undead()
  * Return: the number of a child that was put aside; 0: it is dead.
  */
-uint64_t child_kill(struct child *child, uint32_t uid, int wait_ms, uint64_t *cpu_ns);
+uint64_t child_kill(struct child *child, struct tenant who, int wait_ms,
+		    uint64_t *cpu_ns);
 
 /**
- * Reaps children that died since. Return: whether one more, and one more that serves a
- * target of @uid, may get stuck.
+ * Reaps children that died since. Return: whether one more that serves a target of @who
+ * may get stuck.
  */
-bool child_has_room(uint32_t uid);
+bool child_has_room(struct tenant who);
 
-/** Those that the owner of @cpu_ns put aside with CHILD_NO_USER served targets of @uid. */
-void child_charge_undead(const uint64_t *cpu_ns, uint32_t uid);
+/** Returns how many a tenant may have while there are few. */
+size_t child_max_undead(struct tenant who);
+
+/** Those that the owner of @cpu_ns put aside with TENANT_UNKNOWN served targets of @who. */
+void child_charge_undead(const uint64_t *cpu_ns, struct tenant who);
 
 /** Reaps those that died since. Return: whether this one is still put aside. 0: no. */
 bool child_is_undead(uint64_t number);

@@ -30,8 +30,8 @@ struct shared_request {
 	uint32_t op;
 	int fd; /* borrowed until return */
 	unsigned int deadline_ms;
-	struct tenant who; /* waits for the answer, and pays for the time */
-	uint32_t owner_uid; /* of the file, as worker_serves() */
+	struct tenant
+		who; /* waits for the answer: as worker_serves(), and pays for the time */
 	shared_worker_take *take;
 	void *ctx; /* must live until the answer, or shared_worker_deinit() */
 	uint64_t tag;

@@ -83,7 +83,7 @@ struct call {
 struct worker {
 	struct worker_config config;
 	struct child child;
-	uint32_t uid; /* user of the target that is served; CHILD_NO_USER */
+	struct tenant who; /* of the target that is served */
 	uint64_t dead_cpu_ns; /* of children that were reaped */
 	uint64_t stuck; /* number of the child that was killed last; 0: it is dead */
 	unsigned int nr_child_calls;
@@ -114,7 +114,7 @@ static void close_received(struct worker *w)
 
 static void kill_child(struct worker *w)
 {
-	w->stuck = child_kill(&w->child, w->uid,
+	w->stuck = child_kill(&w->child, w->who,
 			      w->config.kind == WORKER_DECODER ? CHILD_KILL_WAIT_MS
 							       : STUCK_WAIT_MS,
 			      &w->dead_cpu_ns);
@@ -133,7 +133,7 @@ int worker_new(const struct worker_config *config, struct worker **ret, struct e
 	if (!w->config.cpu_seconds)
 		w->config.cpu_seconds = DEFAULT_CPU_SECONDS;
 	w->child = CHILD_NONE;
-	w->uid = CHILD_NO_USER;
+	w->who = TENANT_UNKNOWN;
 	w->call.need_fd = -1;
 	*ret = w;
 	return 0;
@@ -519,9 +519,9 @@ void worker_send(struct worker *w, uint32_t op, const void *request, size_t len,
 		call_over(call, WORKER_FAILED, -E2BIG);
 		return;
 	}
-	if (!child_has_room(w->uid)) {
+	if (!child_has_room(w->who)) {
 		w->stats.nr_refused++;
-		call_over(call, WORKER_CANNOT_START, 0);
+		call_over(call, WORKER_REFUSED, 0);
 		return;
 	}
 	if (ensure_child(w, deadline_ms)) {
@@ -609,14 +609,14 @@ void worker_trim(struct worker *w)
 	w->reply_cap = 0;
 }
 
-void worker_serves(struct worker *w, uint32_t uid)
+void worker_serves(struct worker *w, struct tenant who)
 {
-	w->uid = uid;
+	w->who = who;
 }
 
-uint64_t worker_charge_stuck(struct worker *w, uint32_t uid)
+uint64_t worker_charge_stuck(struct worker *w, struct tenant who)
 {
-	child_charge_undead(&w->dead_cpu_ns, uid);
+	child_charge_undead(&w->dead_cpu_ns, who);
 	return w->stuck;
 }
 

@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/quota.h"
 #include "base/wire.h"
 #include "worker/message.h"
 
@@ -83,12 +84,13 @@ enum worker_answer {
 	WORKER_DEADLINE, /* did not answer in time and was killed */
 	WORKER_BAD_REPLY, /* sent no valid reply, or too much; was killed */
 	WORKER_CANNOT_START, /* no child could be started and locked down */
+	WORKER_REFUSED, /* too many children are stuck for its tenant */
 	WORKER_PENDING, /* worker_receive() only: no answer yet */
 };
 
 struct worker_stats {
 	uint64_t nr_calls, nr_starts, nr_died, nr_deadline, nr_bad_reply;
-	uint64_t nr_refused; /* calls, as too many children are stuck */
+	uint64_t nr_refused; /* answered with WORKER_REFUSED */
 	uint64_t cpu_ns; /* user and system time of all children so far */
 };
 
@@ -169,18 +171,18 @@ enum worker_answer worker_call(struct worker *w, uint32_t op, const void *reques
 			       int *ret_error);
 
 /**
- * The next calls serve targets of this user. While too many children are stuck in calls
- * for that user (worker/child.h), its calls are answered with WORKER_CANNOT_START.
+ * The next calls serve targets of this tenant. While too many children are stuck in calls
+ * for it (worker/child.h), its calls are answered with WORKER_REFUSED.
  *
- * @uid  CHILD_NO_USER: not known, which counts as one user
+ * @who  TENANT_UNKNOWN counts as one tenant
  */
-void worker_serves(struct worker *w, uint32_t uid);
+void worker_serves(struct worker *w, struct tenant who);
 
 /**
- * The children that got stuck while they served CHILD_NO_USER are those of @uid. Return: the
+ * The children that got stuck while they served TENANT_UNKNOWN are those of @who. Return: the
  * number of the child that was killed last, for child_is_undead(); 0: it is dead.
  */
-uint64_t worker_charge_stuck(struct worker *w, uint32_t uid);
+uint64_t worker_charge_stuck(struct worker *w, struct tenant who);
 
 /**
  * Takes the descriptors of the last answer. Those of an answer are closed at the next

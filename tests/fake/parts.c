@@ -105,10 +105,10 @@ void worker_cancel(struct worker *w)
 	fake.answers_ns[w->number] = 0;
 }
 
-void worker_serves(struct worker *w, uint32_t uid)
+void worker_serves(struct worker *w, struct tenant who)
 {
 	(void)w;
-	(void)uid;
+	(void)who;
 }
 
 enum worker_answer worker_call(struct worker *w, uint32_t op, const void *request,
@@ -133,14 +133,20 @@ void opener_end(void)
 {
 }
 
+void opener_find_tenants(opener_tenant_fn *fn, void *ctx)
+{
+	(void)fn;
+	(void)ctx;
+}
+
 void opener_stats(struct opener_stats *ret)
 {
 	*ret = (struct opener_stats){0};
 }
 
-int opener_look(int base_fd, uid_t uid, struct look *looks, size_t nr)
+int opener_look(int base_fd, struct tenant who, struct look *looks, size_t nr)
 {
-	(void)uid;
+	(void)who;
 	for (size_t i = 0; i < nr; i++)
 		look_here(base_fd, &looks[i]);
 	return 0;
@@ -149,13 +155,13 @@ int opener_look(int base_fd, uid_t uid, struct look *looks, size_t nr)
 void opener_look_groups(struct look_group *groups, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
-		opener_look(groups[i].base_fd, groups[i].uid, groups[i].looks,
+		opener_look(groups[i].base_fd, groups[i].who, groups[i].looks,
 			    groups[i].nr);
 }
 
-int opener_look_at(int base_fd, uid_t uid, struct look *look)
+int opener_look_at(int base_fd, struct tenant who, struct look *look)
 {
-	opener_look(base_fd, uid, look, 1);
+	opener_look(base_fd, who, look, 1);
 	return look->rc;
 }
 

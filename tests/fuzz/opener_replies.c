@@ -52,9 +52,9 @@ static void check_look(struct look *look, int rc)
 static int look_at_two(int base, struct look *looks, size_t nr)
 {
 	struct look_group groups[] = {
-		{.base_fd = base, .uid = 1000, .looks = looks, .nr = nr / 2},
+		{.base_fd = base, .who = {.uid = 1000}, .looks = looks, .nr = nr / 2},
 		{.base_fd = base,
-		 .uid = 1001,
+		 .who = {.uid = 1001},
 		 .looks = looks + nr / 2,
 		 .nr = nr - nr / 2}};
 
@@ -92,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				.name = "name",
 				.fd = base};
 		rc = at_two ? look_at_two(base, looks, nr)
-			    : opener_look(base, (uid_t)-1, looks, nr);
+			    : opener_look(base, TENANT_UNKNOWN, looks, nr);
 		for (size_t i = 0; i < nr; i++)
 			check_look(&looks[i], rc);
 		assert(rc != -EBADMSG || nr_failed() > failed_before);

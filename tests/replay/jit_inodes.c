@@ -122,7 +122,7 @@ static int tear_down(void **state)
 /* A process that maps file @i was met. */
 static struct jit_inode meet(size_t i)
 {
-	return jit_inodes_probe(inodes, files[i].fd, &files[i], &point);
+	return jit_inodes_probe(inodes, (struct tenant){0}, files[i].fd, &files[i], &point);
 }
 
 /* Probes file @i. Return: its number. */

@@ -45,6 +45,7 @@ struct jit_inodes {
 	struct jit_probe *probe; /* borrowed */
 	struct shared_worker *decoder; /* borrowed */
 	const uid_t *user; /* borrowed; NULL: every file may be probed */
+	struct tenant who; /* whose file is looked at */
 	struct inode items[JIT_PROBE_MAX_FILES];
 	size_t nr;
 	uint64_t last_number;
@@ -71,10 +72,10 @@ void jit_inodes_free(struct jit_inodes *inodes)
 	free(inodes); /* the probe frees its own data */
 }
 
-static int read_identity(int fd, struct inode_identity *ret)
+static int read_identity(int fd, struct tenant who, struct inode_identity *ret)
 {
 	struct look_facts facts;
-	int rc = safe_open_facts(fd, (uid_t)-1, LOOK_WITH_FS, &facts);
+	int rc = safe_open_facts(fd, who, LOOK_WITH_FS, &facts);
 
 	if (rc)
 		return rc;
@@ -117,17 +118,17 @@ static bool others_may_write(const struct look_facts *facts)
 }
 
 /* Trusts the owner only if the kernel knows it, not a file system's server. */
-static bool is_trusted(int fd, uid_t user)
+static bool is_trusted(int fd, struct tenant who, uid_t user)
 {
 	struct look_facts facts;
 
-	return !safe_open_facts(fd, (uid_t)-1, LOOK_CHECKED, &facts) &&
+	return !safe_open_facts(fd, who, LOOK_CHECKED, &facts) &&
 	       (!facts.uid || facts.uid == user) && !others_may_write(&facts);
 }
 
 static int attach(struct jit_inodes *inodes, int fd, const struct jit_interface *point)
 {
-	if (inodes->user && !is_trusted(fd, *inodes->user))
+	if (inodes->user && !is_trusted(fd, inodes->who, *inodes->user))
 		return -EPERM;
 	return jit_probe_attach(
 		inodes->probe, fd, point->register_off,
@@ -141,7 +142,8 @@ static int attach(struct jit_inodes *inodes, int fd, const struct jit_interface 
 static int probe_unknown(struct jit_inodes *inodes, int path_fd, const char *path,
 			 const struct jit_interface *point)
 {
-	static const struct safe_open any_file = {.root_fd = -1, .uid = (uid_t)-1};
+	const struct safe_open any_file = {
+		.root_fd = -1, .uid = (uid_t)-1, .who = inodes->who};
 	_cleanup_target_fd_ int fd = safe_reopen(path_fd, &any_file, NULL);
 	const struct jit_interface *found;
 	struct file_facts facts;
@@ -149,7 +151,7 @@ static int probe_unknown(struct jit_inodes *inodes, int path_fd, const char *pat
 
 	if (fd < 0)
 		return fd;
-	rc = file_facts_read(inodes->decoder->worker, (uid_t)-1, fd, path, &facts);
+	rc = file_facts_read(inodes->decoder->worker, inodes->who, fd, path, &facts);
 	if (rc)
 		return rc;
 	found = file_facts_of(&facts, RUNTIME_JIT);
@@ -212,7 +214,7 @@ static bool must_wait(struct jit_inodes *inodes)
 		(inodes->nr == JIT_PROBE_MAX_FILES && find_unused(inodes)));
 }
 
-struct jit_inode jit_inodes_probe(struct jit_inodes *inodes, int fd,
+struct jit_inode jit_inodes_probe(struct jit_inodes *inodes, struct tenant who, int fd,
 				  const struct target_file *target,
 				  const struct jit_interface *point)
 {
@@ -220,7 +222,8 @@ struct jit_inode jit_inodes_probe(struct jit_inodes *inodes, int fd,
 	struct inode *inode;
 	int rc;
 
-	if (read_identity(fd, &identity))
+	inodes->who = who;
+	if (read_identity(fd, who, &identity))
 		return (struct jit_inode){0};
 	inode = find(inodes, &identity, point->register_off);
 	if (inode) {

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/quota.h"
 #include "base/cleanup.h"
 #include "decode/jit/interface.h"
 
@@ -45,11 +46,12 @@ struct jit_inode {
  * Begins to probe the inode of @fd, if not tried before. fstat(2) alone does not identify
  * it: on overlayfs one inode has many device numbers, but must be probed once.
  *
+ * @who     it maps the file
  * @fd      borrowed, may be O_PATH. The target chose the file, so it is probed only if
  *      its interface is exactly at @point: a breakpoint elsewhere would corrupt it.
  * @target  file in which @point was found
  */
-struct jit_inode jit_inodes_probe(struct jit_inodes *inodes, int fd,
+struct jit_inode jit_inodes_probe(struct jit_inodes *inodes, struct tenant who, int fd,
 				  const struct target_file *target,
 				  const struct jit_interface *point);
 

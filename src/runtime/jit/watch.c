@@ -234,11 +234,12 @@ static bool has_descriptor(const struct jit_code *c, uint64_t descriptor_ip)
 	return false;
 }
 
-static struct jit_inode probe_known(struct jit_watch *w, const struct target_file *file,
+static struct jit_inode probe_known(struct jit_watch *w, struct tenant who,
+				    const struct target_file *file,
 				    const struct jit_interface *point)
 {
 	return file->fd < 0 ? (struct jit_inode){0}
-			    : jit_inodes_probe(w->inodes, file->fd, file, point);
+			    : jit_inodes_probe(w->inodes, who, file->fd, file, point);
 }
 
 /* Probes the mapped file. @ret_is_probed: events will report all registrations */
@@ -252,13 +253,14 @@ static struct jit_inode probe_mapped(struct jit_watch *w, const struct process *
 	struct jit_inode inode = {0};
 
 	if (fd >= 0)
-		inode = jit_inodes_probe(w->inodes, fd, m->file, point);
+		inode = jit_inodes_probe(w->inodes, p->tenant, fd, m->file, point);
 	/* the process is gone; its file may be mapped elsewhere */
 	else if (fd == -ESRCH)
-		inode = probe_known(w, m->file, point);
+		inode = probe_known(w, p->tenant, m->file, point);
 	/* A file found by path is the mapped one only if it is the known file. */
 	if (fd >= 0 && by_path)
-		by_path = inode.number != probe_known(w, m->file, point).number;
+		by_path = inode.number !=
+			  probe_known(w, p->tenant, m->file, point).number;
 	*ret_is_probed = inode.probed_ns && !by_path;
 	return inode;
 }
@@ -422,7 +424,7 @@ static enum worker_answer walk_list(struct list_look *walk, uint64_t descriptor_
 			known[nr].ends = jit_store_ends(store, o);
 		nr++;
 	}
-	worker_serves(walk->w->reader, walk->p->uid);
+	worker_serves(walk->w->reader, walk->p->tenant);
 	return jit_list_walk(walk->w->reader, (pid_t)walk->p->tgid, descriptor_ip, known,
 			     nr, found, walk, ret);
 }

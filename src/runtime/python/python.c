@@ -72,6 +72,7 @@ static enum locate_result locate(struct worker *reader, pid_t pid, const void *f
 	case WORKER_OK:
 		break;
 	case WORKER_CANNOT_START:
+	case WORKER_REFUSED:
 		return LOCATE_NOT_YET;
 	default:
 		return LOCATE_NO_ANSWER;

@@ -152,7 +152,7 @@ static uint32_t ask(const struct module_search *s, const char *path, const char 
 	fd = process_open_in_root(s->proc, 0, path, PYTHON_DEFS_MAX_BYTES, NULL);
 	if (fd < 0)
 		return 0;
-	worker_serves(s->decoder, s->proc->uid);
+	worker_serves(s->decoder, s->proc->tenant);
 	wire_put_u32(&w, 1);
 	wire_put_str(&w, qualname);
 	answer = w.failed ? WORKER_FAILED

@@ -131,16 +131,16 @@ void worker_stats(const struct worker *w, struct worker_stats *ret)
 	*ret = (struct worker_stats){0};
 }
 
-void worker_serves(struct worker *w, uint32_t uid)
+void worker_serves(struct worker *w, struct tenant who)
 {
 	(void)w;
-	(void)uid;
+	(void)who;
 }
 
-uint64_t worker_charge_stuck(struct worker *w, uint32_t uid)
+uint64_t worker_charge_stuck(struct worker *w, struct tenant who)
 {
 	(void)w;
-	(void)uid;
+	(void)who;
 	return 0;
 }
 

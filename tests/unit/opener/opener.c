@@ -24,6 +24,11 @@
 
 #include "lib/freezer.h"
 
+static struct tenant user(uint32_t uid)
+{
+	return (struct tenant){.uid = uid};
+}
+
 static int begin(void **state)
 {
 	(void)state;
@@ -93,7 +98,7 @@ static void looks_are_the_same_in_the_opener(void **state)
 		_exit(0);
 	}
 	dir = dir_of(pid);
-	assert_int_equal(opener_look(dir, (uid_t)-1, looks, ARRAY_SIZE(looks)), 0);
+	assert_int_equal(opener_look(dir, TENANT_UNKNOWN, looks, ARRAY_SIZE(looks)), 0);
 	assert_int_not_equal(helper(), pid);
 	for (size_t i = 0; i < ARRAY_SIZE(looks); i++) {
 		struct look here = looks[i];
@@ -131,29 +136,29 @@ static void files_are_opened_with_the_rights_of_their_user(void **state)
 
 	(void)state;
 	assert_int_equal(write(fd, "text", 4), 4);
-	assert_int_equal(opener_look_at(root, look.uid, &look), 0);
+	assert_int_equal(opener_look_at(root, user(look.uid), &look), 0);
 	assert_int_equal(read(look.fd, text, sizeof(text)), 4);
 	assert_int_equal(look.facts.size_bytes, 4);
 	/* It is open to read only. */
 	assert_int_equal(write(look.fd, "x", 1), -1);
 	look_deinit(&look);
 	look.what = LOOK_CONTENT;
-	assert_int_equal(opener_look_at(root, look.uid, &look), 0);
+	assert_int_equal(opener_look_at(root, user(look.uid), &look), 0);
 	assert_string_equal(look.text, "text");
 	look_deinit(&look);
 	look.max_bytes = 3;
-	assert_int_equal(opener_look_at(root, look.uid, &look), -EFBIG);
+	assert_int_equal(opener_look_at(root, user(look.uid), &look), -EFBIG);
 	look.max_bytes = 0;
 	if (!getuid()) {
 		look.uid = look.gid = 65534;
-		assert_int_equal(opener_look_at(root, look.uid, &look), -EACCES);
+		assert_int_equal(opener_look_at(root, user(look.uid), &look), -EACCES);
 		/* Afterwards it has its own rights again. */
 		look.uid = look.gid = 0;
-		assert_int_equal(opener_look_at(root, look.uid, &look), 0);
+		assert_int_equal(opener_look_at(root, user(look.uid), &look), 0);
 		look_deinit(&look);
 	}
 	look.uid = (uid_t)-1;
-	assert_int_equal(opener_look_at(root, look.uid, &look), -EPERM);
+	assert_int_equal(opener_look_at(root, user(look.uid), &look), -EPERM);
 	unlink(path);
 	close(fd);
 	close(root);
@@ -169,7 +174,7 @@ static void it_keeps_five_capabilities(void **state)
 	FILE *status;
 
 	(void)state;
-	assert_int_equal(opener_look_at(dir, (uid_t)-1, &look), 0);
+	assert_int_equal(opener_look_at(dir, TENANT_UNKNOWN, &look), 0);
 	look_deinit(&look);
 	close(dir);
 	if (getuid())
@@ -185,14 +190,14 @@ static void it_keeps_five_capabilities(void **state)
 }
 
 /* Its process is stopped, as by a file that does not answer. */
-static void look_hangs(int dir, uid_t uid)
+static void look_hangs(int dir, struct tenant who)
 {
 	struct look look = stat_look();
 
-	assert_int_equal(opener_look_at(dir, 0, &look), 0);
+	assert_int_equal(opener_look_at(dir, user(0), &look), 0);
 	look_deinit(&look);
 	freezer_freeze(helper());
-	assert_int_equal(opener_look_at(dir, uid, &look), -ETIMEDOUT);
+	assert_int_equal(opener_look_at(dir, who, &look), -ETIMEDOUT);
 	assert_int_equal(child_nr_undead(), 1);
 	freezer_thaw();
 	for (int i = 0; i < 6000 && child_nr_undead(); i++)
@@ -210,8 +215,8 @@ static void proc_itself_is_not_banned(void **state)
 		skip();
 	dir = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(opener_begin(NULL), 0);
-	look_hangs(dir, (uid_t)-1);
-	assert_int_equal(opener_look_at(dir, (uid_t)-1, &look), 0);
+	look_hangs(dir, TENANT_UNKNOWN);
+	assert_int_equal(opener_look_at(dir, TENANT_UNKNOWN, &look), 0);
 	look_deinit(&look);
 	opener_end();
 	close(dir);
@@ -255,21 +260,58 @@ static void what_hangs_is_left_behind(void **state)
 		skip();
 	start_processes(pids, dirs);
 	assert_int_equal(opener_begin(NULL), 0);
-	look_hangs(dirs[0], 1000);
+	look_hangs(dirs[0], user(1000));
 	/* It is banned, whoever asks. */
-	assert_int_equal(opener_look_at(dirs[0], 1001, &look), -EBUSY);
-	assert_int_equal(opener_look_at(dirs[1], 1000, &look), 0);
+	assert_int_equal(opener_look_at(dirs[0], user(1001), &look), -EBUSY);
+	assert_int_equal(opener_look_at(dirs[1], user(1000), &look), 0);
 	look_deinit(&look);
-	look_hangs(dirs[1], 1000);
+	look_hangs(dirs[1], user(1000));
 	/* Now no process of that user is looked at; the user of a directory is read. */
-	assert_int_equal(opener_look_at(dirs[2], 1000, &look), -EBUSY);
-	assert_int_equal(opener_look_at(dirs[2], (uid_t)-1, &look), 0);
+	assert_int_equal(opener_look_at(dirs[2], user(1000), &look), -EBUSY);
+	assert_int_equal(opener_look_at(dirs[2], TENANT_UNKNOWN, &look), 0);
 	look_deinit(&look);
-	assert_int_equal(opener_look_at(dirs[3], 1001, &look), 0);
+	assert_int_equal(opener_look_at(dirs[3], user(1001), &look), 0);
 	look_deinit(&look);
 	opener_stats(&stats);
 	assert_int_equal(stats.nr_late, 2);
 	assert_int_equal(stats.nr_refused, 2);
+	opener_end();
+	end_processes(pids, dirs);
+}
+
+static struct tenant container_of(void *ctx, uint32_t uid, const struct look *cgroup)
+{
+	assert_int_equal(uid, geteuid());
+	assert_int_equal(cgroup->rc, 0);
+	assert_non_null(strchr(cgroup->text, ':'));
+	++*(int *)ctx;
+	return (struct tenant){.container = 7};
+}
+
+/*
+ * Whoever takes a victim's uid in a container gets the container's helpers stuck: looks at
+ * processes of nobody yet are charged to who they are found to be.
+ */
+static void an_unknown_process_is_its_container_s(void **state)
+{
+	const struct tenant container = {.container = 7};
+	struct look look = stat_look();
+	pid_t pids[NR_PROCESSES];
+	int dirs[NR_PROCESSES];
+	int nr_found = 0;
+
+	if (!freezer_is_there(state))
+		skip();
+	start_processes(pids, dirs);
+	assert_int_equal(opener_begin(NULL), 0);
+	opener_find_tenants(container_of, &nr_found);
+	look_hangs(dirs[0], TENANT_UNKNOWN);
+	look_hangs(dirs[1], container);
+	assert_int_equal(nr_found, 1);
+	assert_int_equal(opener_look_at(dirs[2], TENANT_UNKNOWN, &look), -EBUSY);
+	assert_int_equal(opener_look_at(dirs[2], container, &look), -EBUSY);
+	assert_int_equal(opener_look_at(dirs[2], user(geteuid()), &look), 0);
+	look_deinit(&look);
 	opener_end();
 	end_processes(pids, dirs);
 }
@@ -286,7 +328,7 @@ static void look_at_all(struct several *s, const int dirs[NR_PROCESSES])
 		s->looks[i][0] = stat_look();
 		s->looks[i][1] = (struct look){.what = LOOK_HANDLE, .name = "root"};
 		s->groups[i] = (struct look_group){.base_fd = dirs[i],
-						   .uid = 1000 + (uid_t)i,
+						   .who = user(1000 + (uint32_t)i),
 						   .looks = s->looks[i],
 						   .nr = 2};
 	}
@@ -375,11 +417,11 @@ static void what_hangs_is_not_among_several(void **state)
 	for (int i = 0; i < 6000 && child_nr_undead(); i++)
 		usleep(10000);
 	/* It is banned; its user may have others. */
-	look_hangs(dirs[2], 1002);
+	look_hangs(dirs[2], user(1002));
 	look_at_all(&s, dirs);
 	check_all(&s, pids, 1 << 2);
-	look_hangs(dirs[3], 1001);
-	look_hangs(dirs[0], 1001);
+	look_hangs(dirs[3], user(1001));
+	look_hangs(dirs[0], user(1001));
 	/* Now user 1001 has hung twice. */
 	look_at_all(&s, dirs);
 	check_all(&s, pids, 0xf);
@@ -399,18 +441,18 @@ static void who_hangs_among_several_is_charged(void **state)
 		skip();
 	begin_several(&s, pids, dirs);
 	hang_among_several(&s, pids, dirs);
-	assert_int_equal(opener_look_at(dirs[3], 0, &look), 0);
+	assert_int_equal(opener_look_at(dirs[3], user(0), &look), 0);
 	look_deinit(&look);
 	freezer_freeze(helper());
-	assert_int_equal(opener_look_at(dirs[2], 1002, &look), -ETIMEDOUT);
+	assert_int_equal(opener_look_at(dirs[2], user(1002), &look), -ETIMEDOUT);
 	assert_int_equal(child_nr_undead(), 2);
-	assert_false(child_has_room(1002));
+	assert_false(child_has_room(user(1002)));
 	look_at_all(&s, dirs);
 	check_all(&s, pids, 1 << 2);
 	freezer_thaw();
 	for (int i = 0; i < 6000 && child_nr_undead(); i++)
 		usleep(10000);
-	assert_true(child_has_room(1002));
+	assert_true(child_has_room(user(1002)));
 	opener_end();
 	end_processes(pids, dirs);
 }
@@ -424,7 +466,7 @@ static void without_an_opener_looks_are_made_here(void **state)
 
 	(void)state;
 	opener_stats(&before);
-	assert_int_equal(opener_look_at(dir, (uid_t)-1, &look), 0);
+	assert_int_equal(opener_look_at(dir, TENANT_UNKNOWN, &look), 0);
 	assert_int_equal(strtol(look.text, NULL, 10), getpid());
 	look_deinit(&look);
 	opener_stats(&after);
@@ -442,6 +484,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(it_keeps_five_capabilities, begin, end),
 		cmocka_unit_test_setup_teardown(what_hangs_is_left_behind, freezer_set_up,
 						freezer_tear_down),
+		cmocka_unit_test_setup_teardown(an_unknown_process_is_its_container_s,
+						freezer_set_up, freezer_tear_down),
 		cmocka_unit_test_setup_teardown(proc_itself_is_not_banned, freezer_set_up,
 						freezer_tear_down),
 		cmocka_unit_test_setup_teardown(several_are_looked_at_in_one_request,

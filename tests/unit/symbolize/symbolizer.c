@@ -22,6 +22,9 @@
 #include "process/table.h"
 #include "symbolize/kallsyms.h"
 #include "symbolize/symbolizer.h"
+#include "worker/child.h"
+
+#include "lib/freezer.h"
 #include "unit/decode/elf/fixture.h"
 
 #define BASE     0x555500000000ULL /* position-independent programs */
@@ -1299,6 +1302,59 @@ static void test_tenants_share_the_decoder(void **state)
 	maps_deinit(&other.maps);
 }
 
+static int start_frozen(void **state)
+{
+	return freezer_set_up(state) || start(state);
+}
+
+static int stop_frozen(void **state)
+{
+	return stop(state) | freezer_tear_down(state);
+}
+
+/* Starts a helper that serves @who, and lets it get stuck. */
+static void get_stuck(struct tenant who, uint64_t *cpu_ns)
+{
+	struct child child;
+
+	assert_int_equal(child_spawn(&child), 0);
+	freezer_freeze(child.pid);
+	assert_true(child_kill(&child, who, 0, cpu_ns));
+}
+
+/* Who has stuck helpers gets no names; the others who map the same file do. */
+static void test_stuck_helpers_are_no_matter_of_others(void **state)
+{
+	struct process stuck = new_process(0), other = new_process(1);
+	struct target_file *file = open_file("prog", "/opt/prog");
+	uint64_t vaddr = fixture_vaddr("prog", "fn"), cpu_ns = 0;
+	uint32_t id, second;
+
+	if (!freezer_is_there(state))
+		skip();
+	stuck.tenant.uid = 1000;
+	other.tenant.uid = 1001;
+	map_at(&stuck, MAPPING_FILE, file, BASE, 0);
+	map_at(&other, MAPPING_FILE, file, BASE, 0);
+	file->tenant = stuck.tenant;
+	get_stuck(stuck.tenant, &cpu_ns);
+	get_stuck(stuck.tenant, &cpu_ns);
+	id = symbolizer_want(sym, &stuck, ip_of(BASE, vaddr), FRAME_LEAF, 1, 2);
+	assert_miss(resolve_one(id), MISS_DECODER_GAVE_UP);
+	/* Both want it: the other one waits for it. */
+	second = symbolizer_want(sym, &stuck, ip_of(BASE, vaddr + 1), FRAME_LEAF, 1, 2);
+	assert_int_equal(
+		symbolizer_want(sym, &other, ip_of(BASE, vaddr), FRAME_LEAF, 1, 2), id);
+	assert_string_equal(function_of(resolve_one(id)), "fn");
+	assert_string_equal(function_of(symbolizer_get(sym, second)), "fn");
+	freezer_thaw();
+	for (int i = 0; i < 6000 && child_nr_undead(); i++)
+		usleep(10000);
+	child_forget_undead(&cpu_ns);
+	maps_deinit(&stuck.maps);
+	maps_deinit(&other.maps);
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)
 
 int main(int argc, char **argv)
@@ -1311,6 +1367,9 @@ int main(int argc, char **argv)
 		TEST(test_a_tenant_leaves_addresses_to_others),
 		TEST(test_end_while_it_resolves),
 		TEST(test_tenants_share_the_decoder),
+		cmocka_unit_test_setup_teardown(
+			test_stuck_helpers_are_no_matter_of_others, start_frozen,
+			stop_frozen),
 		TEST(test_lines_of_a_file),
 		TEST(test_return_addresses),
 		TEST(test_one_entry_whatever_the_process),

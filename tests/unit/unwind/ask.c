@@ -25,14 +25,15 @@ static int asked_fd;
 enum worker_answer (*fake_decoder)(struct wire_reader *request, int fd,
 				   struct wire_reader *ret);
 bool fake_decoder_is_late;
+struct tenant fake_served;
 static bool is_sent;
 static struct wire_reader answer; /* to what is sent; its result is how_sent */
 static enum worker_answer how_sent;
 
-void worker_serves(struct worker *w, uint32_t uid)
+void worker_serves(struct worker *w, struct tenant who)
 {
 	(void)w;
-	(void)uid;
+	fake_served = who;
 }
 
 enum worker_answer worker_call(struct worker *w, uint32_t op, const void *request,

@@ -50,6 +50,8 @@ extern const struct target_file *fake_interpreter;
 extern enum worker_answer (*fake_decoder)(struct wire_reader *request, int fd,
 					  struct wire_reader *ret);
 
+extern struct tenant fake_served; /* by the decoder */
+
 /* It has not answered yet. */
 extern bool fake_decoder_is_late;
 

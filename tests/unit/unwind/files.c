@@ -469,6 +469,30 @@ static void files_are_shared(void **state)
 	assert_int_equal(file->mtime_ns, 5);
 }
 
+/*
+ * Who waits for rows pays for a helper that gets stuck, whoever mapped the file first; who
+ * is refused holds up nobody else.
+ */
+static void who_waits_is_charged(void **state)
+{
+	struct mapping m = map(SMALL, 0, 4);
+
+	(void)state;
+	files[SMALL].tenant = (struct tenant){.uid = 1000};
+	decoder.nr_pages = 5;
+	segment(&m);
+	decoder.how = WORKER_REFUSED;
+	want_of(&m, 1, 1000);
+	assert_false(serve());
+	assert_int_equal(fake_served.uid, 1000);
+	decoder.how = WORKER_OK;
+	want_of(&m, 1, 1001);
+	assert_false(serve());
+	assert_int_equal(fake_served.uid, 1001);
+	assert_int_equal(decoder.nr_calls, 2);
+	assert_pages(segment(&m), 0, 4, LB_PAGE_ROWS, 0);
+}
+
 /* Who had no room for a file is served when there is some again. */
 static void a_file_is_shared_later(void **state)
 {
@@ -1157,6 +1181,7 @@ int main(void)
 		TEST(the_vdso_is_read_at_once),
 		TEST(files_without_rows),
 		TEST(files_are_shared),
+		TEST(who_waits_is_charged),
 		TEST(a_file_is_shared_later),
 		TEST(pages_around_a_request_are_read),
 		TEST(requests_of_a_file_are_joined),

@@ -341,7 +341,7 @@ static void kill_others(void)
 	CHECK(broker_ask(BROKER_HELPERS, BROKER_KILL_CHILD, &request, NULL) == -ESRCH);
 	request.len--;
 	CHECK(broker_ask(BROKER_HELPERS, BROKER_KILL_CHILD, &request, NULL) == -ESRCH);
-	child_kill(&own, CHILD_NO_USER, 20000, &cpu_ns);
+	child_kill(&own, TENANT_UNKNOWN, 20000, &cpu_ns);
 }
 
 static void test_kill_others(void **state)

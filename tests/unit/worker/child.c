@@ -19,6 +19,11 @@
 
 #include "lib/freezer.h"
 
+static struct tenant user(uint32_t uid)
+{
+	return (struct tenant){.uid = uid};
+}
+
 static int64_t ms_since(int64_t start_ns)
 {
 	return (message_clock_ns() - start_ns) / 1000000;
@@ -37,11 +42,11 @@ static void what_does_not_die_is_put_aside(void **state)
 	pid = child.pid;
 	freezer_freeze(pid);
 	start = message_clock_ns();
-	child_kill(&child, 1000, CHILD_KILL_WAIT_MS, &cpu_ns);
+	child_kill(&child, user(1000), CHILD_KILL_WAIT_MS, &cpu_ns);
 	assert_in_range(ms_since(start), CHILD_KILL_WAIT_MS - 1, 60000);
 	assert_int_equal(child.pid, 0);
 	assert_int_equal(child_nr_undead(), 1);
-	assert_true(child_has_room(1000)); /* for one more of this user */
+	assert_true(child_has_room(user(1000))); /* for one more of this user */
 	assert_int_equal(cpu_ns, 0);
 	freezer_thaw();
 	for (int i = 0; i < 6000 && child_nr_undead(); i++)
@@ -74,25 +79,29 @@ static uint32_t pid_of_child(struct worker *w, unsigned int retries)
 	return wire_get_u32(&reply);
 }
 
-/* Starts a child that serves @uid, and lets it get stuck. */
-static void get_stuck(struct worker *w, uint32_t uid)
+/* Starts a child that serves @who, and lets it get stuck. */
+static void get_stuck(struct worker *w, struct tenant who)
 {
 	struct wire_reader reply;
 
-	worker_serves(w, uid);
+	worker_serves(w, who);
 	freezer_freeze((pid_t)pid_of_child(w, 0));
 	assert_int_equal(
 		worker_call(w, 0, NULL, 0, NULL, 0, NULL, NULL, 20, &reply, NULL),
 		WORKER_DEADLINE);
 }
 
-static bool is_refused(struct worker *w, uint32_t uid)
+static enum worker_answer call(struct worker *w)
 {
 	struct wire_reader reply;
 
-	worker_serves(w, uid);
-	return worker_call(w, 0, NULL, 0, NULL, 0, NULL, NULL, 20000, &reply, NULL) ==
-	       WORKER_CANNOT_START;
+	return worker_call(w, 0, NULL, 0, NULL, 0, NULL, NULL, 20000, &reply, NULL);
+}
+
+static bool is_refused(struct worker *w, struct tenant who)
+{
+	worker_serves(w, who);
+	return call(w) == WORKER_REFUSED;
 }
 
 /* Two stuck children of a user stop the calls for that user, in every worker. */
@@ -105,54 +114,90 @@ static void a_user_with_stuck_children_stops_only_its_own_calls(void **state)
 		skip();
 	assert_int_equal(worker_new(NULL, &w, NULL), 0);
 	assert_int_equal(worker_new(NULL, &other, NULL), 0);
-	for (size_t i = 0; i < CHILD_MAX_UNDEAD_USER; i++)
-		get_stuck(w, 1000);
-	assert_true(is_refused(w, 1000));
-	assert_true(is_refused(other, 1000));
-	assert_false(is_refused(w, 1001));
-	assert_false(is_refused(other, CHILD_NO_USER));
+	for (size_t i = 0; i < CHILD_MAX_UNDEAD_TENANT; i++)
+		get_stuck(w, user(1000));
+	assert_true(is_refused(w, user(1000)));
+	assert_true(is_refused(other, user(1000)));
+	assert_false(is_refused(w, user(1001)));
+	assert_false(is_refused(other, TENANT_UNKNOWN));
 	/* A look may learn later whose target it was. */
-	get_stuck(w, CHILD_NO_USER);
-	get_stuck(w, CHILD_NO_USER);
-	assert_true(is_refused(other, CHILD_NO_USER));
-	number = worker_charge_stuck(w, 1002);
+	get_stuck(w, TENANT_UNKNOWN);
+	get_stuck(w, TENANT_UNKNOWN);
+	assert_true(is_refused(other, TENANT_UNKNOWN));
+	number = worker_charge_stuck(w, user(1002));
 	assert_true(child_is_undead(number));
 	assert_false(child_is_undead(number + 1));
-	assert_false(is_refused(other, CHILD_NO_USER));
-	assert_true(is_refused(other, 1002));
+	assert_false(is_refused(other, TENANT_UNKNOWN));
+	assert_true(is_refused(other, user(1002)));
 	worker_free(w);
 	/* They are still stuck when their worker has gone. */
-	assert_true(is_refused(other, 1000));
+	assert_true(is_refused(other, user(1000)));
 	freezer_thaw();
 	for (int i = 0; i < 6000 && child_nr_undead(); i++)
 		usleep(10000);
-	assert_false(is_refused(other, 1000));
+	assert_false(is_refused(other, user(1000)));
 	assert_false(child_is_undead(number));
 	/* One that dies when it is killed is nobody's, and no other is taken for it. */
-	worker_serves(other, 1003);
-	assert_int_equal(worker_charge_stuck(other, 1003), 0);
+	worker_serves(other, user(1003));
+	assert_int_equal(worker_charge_stuck(other, user(1003)), 0);
 	worker_free(other);
 }
 
-/* A worker starts new children until too many of all users cannot be killed. */
-static void too_many_undead_stop_new_starts(void **state)
+/* What a user of a container gets stuck is the container's, not that of a namesake. */
+static void a_container_does_not_use_up_what_its_users_have(void **state)
 {
-	const size_t max = CHILD_MAX_UNDEAD;
-	struct worker_stats stats;
+	struct tenant container = {.container = 7};
 	struct worker *w;
 
 	if (!freezer_is_there(state))
 		skip();
 	assert_int_equal(worker_new(NULL, &w, NULL), 0);
-	for (size_t i = 0; i < max; i++)
-		get_stuck(w, 1000 + (uint32_t)i);
-	assert_true(is_refused(w, 1));
-	worker_stats(w, &stats);
-	assert_int_equal(stats.nr_deadline, max);
-	assert_int_equal(stats.nr_starts, max);
+	for (size_t i = 0; i < CHILD_MAX_UNDEAD_TENANT; i++)
+		get_stuck(w, container);
+	assert_true(is_refused(w, container));
+	assert_false(is_refused(w, (struct tenant){0}));
+	assert_false(is_refused(w, user(1000)));
+	worker_free(w);
 	freezer_thaw();
-	worker_serves(w, 1);
-	pid_of_child(w, 6000); /* when one of them has ended */
+	for (int i = 0; i < 6000 && child_nr_undead(); i++)
+		usleep(10000);
+}
+
+/*
+ * When many are stuck, those whose targets did it are refused, and those who are not known.
+ * Others are served until a new child would be one too many; one that runs serves them
+ * still.
+ */
+static void when_many_are_stuck_others_are_served(void **state)
+{
+	struct worker *w, *running;
+	struct worker_stats stats;
+	uint32_t uid = 1000;
+
+	if (!freezer_is_there(state))
+		skip();
+	assert_int_equal(worker_new(NULL, &w, NULL), 0);
+	assert_int_equal(worker_new(NULL, &running, NULL), 0);
+	while (uid < 1000 + CHILD_MANY_UNDEAD)
+		get_stuck(w, user(uid++));
+	assert_int_equal(child_nr_undead(), CHILD_MANY_UNDEAD);
+	assert_true(is_refused(w, user(1000)));
+	assert_true(is_refused(w, TENANT_UNKNOWN));
+	assert_false(is_refused(running, user(1)));
+	while (child_nr_undead() < CHILD_MAX_UNDEAD)
+		get_stuck(w, user(uid++));
+	assert_false(is_refused(running, user(1)));
+	assert_true(is_refused(running, user(1000)));
+	worker_serves(w, user(1));
+	assert_int_equal(call(w), WORKER_CANNOT_START);
+	worker_stats(w, &stats);
+	assert_int_equal(stats.nr_starts, CHILD_MAX_UNDEAD);
+	/* The one that runs may get stuck, too. */
+	get_stuck(running, user(1));
+	assert_int_equal(child_nr_undead(), CHILD_MAX_UNDEAD + 1);
+	worker_free(running);
+	freezer_thaw();
+	pid_of_child(w, 6000); /* when enough of them have ended */
 	worker_free(w);
 	for (int i = 0; i < 6000 && child_nr_undead(); i++)
 		usleep(10000);
@@ -169,7 +214,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(
 			a_user_with_stuck_children_stops_only_its_own_calls,
 			freezer_set_up, freezer_tear_down),
-		cmocka_unit_test_setup_teardown(too_many_undead_stop_new_starts,
+		cmocka_unit_test_setup_teardown(
+			a_container_does_not_use_up_what_its_users_have, freezer_set_up,
+			freezer_tear_down),
+		cmocka_unit_test_setup_teardown(when_many_are_stuck_others_are_served,
 						freezer_set_up, freezer_tear_down),
 	};
 

@@ -182,7 +182,7 @@ static bool find_in_fd(struct worker *decoder, int fd, const char *path,
 	const struct python_build *build;
 	struct file_facts facts;
 
-	assert_int_equal(file_facts_read(decoder, 0, fd, path, &facts), 0);
+	assert_int_equal(file_facts_read(decoder, (struct tenant){0}, fd, path, &facts), 0);
 	build = file_facts_of(&facts, RUNTIME_PYTHON);
 	if (!build || !python_runtime.facts_are_sane(build))
 		return false;

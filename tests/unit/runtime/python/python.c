@@ -354,7 +354,7 @@ static bool find_build(struct fixture *f, struct python_build *ret, uint64_t *re
 		    !python_recognise(path))
 			continue;
 		fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (fd < 0 || file_facts_read(f->decoder, 0, fd, path, &facts))
+		if (fd < 0 || file_facts_read(f->decoder, (struct tenant){0}, fd, path, &facts))
 			continue;
 		build = file_facts_of(&facts, RUNTIME_PYTHON);
 		if (build && python_runtime.facts_are_sane(build)) {
