@@ -3,8 +3,8 @@
 
 #include <unistd.h>
 
-void bans_add(struct bans *b, const struct ban_subject *subject, int fd, uint64_t stuck,
-	      uint64_t now_ns)
+void bans_add(struct bans *b, const struct ban_subject *subject, struct tenant who,
+	      int fd, uint64_t stuck, uint64_t now_ns)
 {
 	struct ban *place = &b->bans[b->next];
 
@@ -12,8 +12,11 @@ void bans_add(struct bans *b, const struct ban_subject *subject, int fd, uint64_
 		close(place->fd);
 	else
 		b->nr++;
-	*place = (struct ban){
-		.subject = *subject, .fd = fd, .time_ns = now_ns, .stuck = stuck};
+	*place = (struct ban){.subject = *subject,
+			      .who = who,
+			      .fd = fd,
+			      .time_ns = now_ns,
+			      .stuck = stuck};
 	b->next = (b->next + 1) % MAX_BANS;
 }
 
@@ -24,13 +27,20 @@ static bool is_same(const struct ban_subject *a, const struct ban_subject *b)
 	return a->mount_id == b->mount_id;
 }
 
-bool bans_have(const struct bans *b, const struct ban_subject *subject, uint64_t now_ns,
-	       uint64_t ban_ns, bool (*is_stuck)(uint64_t number))
+static bool is_for(const struct ban *ban, struct tenant who)
+{
+	return ban->subject.inode || tenant_is_same(ban->who, who) ||
+	       tenant_is_same(ban->who, TENANT_UNKNOWN) ||
+	       tenant_is_same(who, TENANT_UNKNOWN);
+}
+
+bool bans_have(const struct bans *b, const struct ban_subject *subject, struct tenant who,
+	       uint64_t now_ns, uint64_t ban_ns, bool (*is_stuck)(uint64_t number))
 {
 	for (size_t i = 0; i < b->nr; i++) {
 		const struct ban *ban = &b->bans[i];
 
-		if (is_same(&ban->subject, subject) &&
+		if (is_same(&ban->subject, subject) && is_for(ban, who) &&
 		    (now_ns - ban->time_ns < ban_ns || is_stuck(ban->stuck)))
 			return true;
 	}

@@ -25,6 +25,7 @@ struct ban_subject {
 struct bans {
 	struct ban {
 		struct ban_subject subject;
+		struct tenant who;
 		int fd; /* O_PATH: while it is open nothing else has these numbers */
 		uint64_t time_ns;
 		uint64_t stuck; /* number of the child that got stuck there; 0: none */
@@ -35,19 +36,21 @@ struct bans {
 /**
  * Bans @subject. When all places are taken, the oldest ban ends.
  *
+ * @who     was late there
  * @fd      a descriptor of it, which the bans own now
  * @stuck   see struct ban
  * @now_ns  CLOCK_MONOTONIC
  */
-void bans_add(struct bans *b, const struct ban_subject *subject, int fd, uint64_t stuck,
-	      uint64_t now_ns);
+void bans_add(struct bans *b, const struct ban_subject *subject, struct tenant who,
+	      int fd, uint64_t stuck, uint64_t now_ns);
 
 /**
- * Is it banned? For @ban_ns it is, and as long as the child that got stuck there is: a good
+ * Is it banned for @who? A process is for everybody. A mount is for who was late there, as
+ * far as that is known: others may use it, too, and it may be the root of all. For @ban_ns it is, and as long as the child that got stuck there is: a good
  * one may be late once, because of a slow disk, or while a large process forks.
  */
-bool bans_have(const struct bans *b, const struct ban_subject *subject, uint64_t now_ns,
-	       uint64_t ban_ns, bool (*is_stuck)(uint64_t number));
+bool bans_have(const struct bans *b, const struct ban_subject *subject, struct tenant who,
+	       uint64_t now_ns, uint64_t ban_ns, bool (*is_stuck)(uint64_t number));
 
 /** Ends all bans. */
 void bans_clear(struct bans *b);

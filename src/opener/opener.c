@@ -18,7 +18,14 @@
 #include "worker/child.h"
 #include "worker/worker.h"
 
-#define MAX_LATE 32
+/*
+ * Most late looks in OPENER_LATE_S seconds, after which nobody's are made. So many of them
+ * may take OPENER_MS; and so many requests for several processes may be late. In all the
+ * collector waits for less than 4 s of 20 s, and 10 ms more for each process that is killed.
+ */
+#define MAX_LATE        64
+#define MAX_PATIENT     8
+#define MAX_LATE_GROUPS 2
 
 /* One for the process: whatever touches a target goes through it. */
 static struct opener {
@@ -30,6 +37,7 @@ static struct opener {
 		uint64_t time_ns;
 	} late[MAX_LATE];
 	size_t next_late;
+	uint64_t late_groups_ns[MAX_LATE_GROUPS]; /* same */
 	struct bans bans;
 	opener_tenant_fn *find_tenant; /* NULL: none */
 	void *find_ctx;
@@ -48,6 +56,7 @@ void opener_end(void)
 {
 	bans_clear(&opener.bans);
 	memset(opener.late, 0, sizeof(opener.late));
+	memset(opener.late_groups_ns, 0, sizeof(opener.late_groups_ns));
 	worker_free(take_ptr(opener.worker));
 	opener_find_tenants(NULL, NULL);
 }
@@ -90,16 +99,16 @@ static bool find_subject(int base_fd, const struct look *look, struct ban_subjec
 	return !facts.rc && !(look->where == LOOK_BELOW && facts.facts.is_mount_root);
 }
 
-static bool is_banned(int base_fd, const struct look *look)
+static bool is_banned(int base_fd, struct tenant who, const struct look *look)
 {
 	struct ban_subject subject;
 
 	return opener.bans.nr && find_subject(base_fd, look, &subject) &&
-	       bans_have(&opener.bans, &subject, clock_now_ns(),
+	       bans_have(&opener.bans, &subject, who, clock_now_ns(),
 			 OPENER_LATE_S * CLOCK_SECOND_NS, child_is_undead);
 }
 
-static void ban(int base_fd, const struct look *look, uint64_t stuck)
+static void ban(int base_fd, struct tenant who, const struct look *look, uint64_t stuck)
 {
 	struct ban_subject subject;
 	int fd = -1;
@@ -107,7 +116,7 @@ static void ban(int base_fd, const struct look *look, uint64_t stuck)
 	if (find_subject(base_fd, look, &subject))
 		fd = fcntl(base_fd, F_DUPFD_CLOEXEC, 0);
 	if (fd >= 0)
-		bans_add(&opener.bans, &subject, fd, stuck, clock_now_ns());
+		bans_add(&opener.bans, &subject, who, fd, stuck, clock_now_ns());
 }
 
 /* ---- requests ---- */
@@ -197,12 +206,22 @@ static void note_late(struct tenant who)
 
 static bool is_paused(struct tenant who)
 {
-	return nr_late(&who) >= child_max_undead(who);
+	return nr_late(&who) >= child_max_undead(who) || nr_late(NULL) == MAX_LATE;
 }
 
 static bool is_known(struct tenant who)
 {
 	return !tenant_is_same(who, TENANT_UNKNOWN);
+}
+
+/* A disk may be slow for those who were not late: they lose nothing because others were. */
+static unsigned int deadline_of(struct tenant who)
+{
+	size_t nr = nr_late(NULL);
+
+	if (nr < 2 || (nr < MAX_PATIENT && is_known(who) && !nr_late(&who)))
+		return OPENER_MS;
+	return OPENER_LATE_MS;
 }
 
 /* @who  is charged if the opener gets stuck */
@@ -224,8 +243,7 @@ static int ask(struct tenant who, struct look_group *groups, size_t nr)
 	}
 	if (!request.failed)
 		answer = worker_call(opener.worker, OPENER_LOOK, request.data,
-				     request.len, bases, nr, NULL, NULL,
-				     nr_late(NULL) < 2 ? OPENER_MS : OPENER_LATE_MS,
+				     request.len, bases, nr, NULL, NULL, deadline_of(who),
 				     &reply, &rc);
 	wire_writer_deinit(&request);
 	switch (answer) {
@@ -287,7 +305,7 @@ static void on_late(int base_fd, struct tenant who, const struct look *look)
 		who = tenant_of(base_fd);
 	note_late(who);
 	/* With it, those that got stuck at it among several. */
-	ban(base_fd, look, worker_charge_stuck(opener.worker, who));
+	ban(base_fd, who, look, worker_charge_stuck(opener.worker, who));
 	log_debug("%s of a target of %s %u did not answer in time, skipping",
 		  look->name ? look->name : "a file",
 		  who.container ? "a container, user" : "user", who.uid);
@@ -318,7 +336,7 @@ int opener_look(int base_fd, struct tenant who, struct look *looks, size_t nr)
 	if (!is_known(who) && looks->where == LOOK_BELOW &&
 	    (nr_late(NULL) || child_nr_undead()))
 		who = tenant_of(base_fd);
-	rc = is_banned(base_fd, looks) || is_paused(who) || !may_open(looks, nr, who)
+	rc = is_banned(base_fd, who, looks) || is_paused(who) || !may_open(looks, nr, who)
 		     ? -EBUSY
 		     : ask_alone(base_fd, who, looks, nr);
 	if (rc == -EBUSY)
@@ -339,14 +357,31 @@ int opener_look_at(int base_fd, struct tenant who, struct look *look)
 /* A process whose tenant is not known yet may be one of a tenant that is paused. */
 static bool may_get_stuck(const struct look_group *group)
 {
-	return is_banned(group->base_fd, group->looks) ||
+	return is_banned(group->base_fd, group->who, group->looks) ||
 	       (is_known(group->who) ? is_paused(group->who) : nr_late(NULL));
+}
+
+/* Did as many of these requests hang as may? The oldest is replaced by the next. */
+static bool are_groups_paused(void)
+{
+	uint64_t oldest_ns = opener.late_groups_ns[0];
+
+	return oldest_ns && clock_now_ns() - oldest_ns < OPENER_LATE_S * CLOCK_SECOND_NS;
+}
+
+static void note_late_groups(void)
+{
+	memmove(opener.late_groups_ns, opener.late_groups_ns + 1,
+		(MAX_LATE_GROUPS - 1) * sizeof(*opener.late_groups_ns));
+	opener.late_groups_ns[MAX_LATE_GROUPS - 1] = clock_now_ns();
 }
 
 void opener_look_groups(struct look_group *groups, size_t nr)
 {
 	struct look_group asked[OPENER_MAX_GROUPS];
+	bool are_paused = are_groups_paused();
 	size_t nr_asked = 0;
+	int rc;
 
 	for (size_t i = 0; i < nr; i++) {
 		struct look_group *group = &groups[i];
@@ -354,13 +389,14 @@ void opener_look_groups(struct look_group *groups, size_t nr)
 		if (looks_here())
 			for (size_t k = 0; k < group->nr; k++)
 				look_here(group->base_fd, &group->looks[k]);
-		else if (may_get_stuck(group))
+		else if (are_paused || may_get_stuck(group))
 			no_results(group->looks, group->nr, -EAGAIN);
 		else
 			asked[nr_asked++] = *group;
 	}
-	if (!nr_asked || !ask(TENANT_UNKNOWN, asked, nr_asked))
-		return;
-	for (size_t i = 0; i < nr_asked; i++)
+	rc = nr_asked ? ask(TENANT_UNKNOWN, asked, nr_asked) : 0;
+	if (rc == -ETIMEDOUT)
+		note_late_groups();
+	for (size_t i = 0; rc && i < nr_asked; i++)
 		no_results(asked[i].looks, asked[i].nr, -EAGAIN);
 }

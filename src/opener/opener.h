@@ -5,7 +5,7 @@
  * A look that does not end in time leaves its process behind, which may wait for ever, and
  * the next one gets a fresh process. The target of such a look is banned: its directory in
  * /proc (that is, its tgid and start), and for OPENER_LATE_S seconds the mount of a file that
- * could not be opened.
+ * could not be opened, for its tenant.
  * Stuck processes count against the tenant of their target (worker/child.h); when a tenant
  * has too many, or two late looks in OPENER_LATE_S seconds (root: eight), looks for that
  * tenant fail at once, with -EBUSY.
@@ -21,9 +21,10 @@
 #include "opener/look.h"
 
 /*
- * Longest time of one request, when its process is not waiting for a CPU. It is shorter
- * after two requests in OPENER_LATE_S seconds took longer: an answer takes less than a
- * millisecond unless a disk or a server is slow.
+ * Longest time of one request, when its process is not waiting for a CPU. After two
+ * requests in OPENER_LATE_S seconds took longer, it is shorter for tenants that were late
+ * themselves, or are not known; after eight, for all. An answer takes less than a
+ * millisecond unless a disk or a server is slow. After 64, no look is made.
  */
 #define OPENER_MS      250
 #define OPENER_LATE_MS 25

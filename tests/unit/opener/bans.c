@@ -19,6 +19,8 @@
 static const struct ban_subject mount = {.dev = 1, .mount_id = 7};
 static const struct ban_subject process = {.dev = 1, .inode = 7};
 
+static const struct tenant alice = {.uid = 1000}, bob = {.uid = 1001};
+
 static int a_descriptor(void)
 {
 	int fd = open("/", O_PATH | O_CLOEXEC);
@@ -36,7 +38,7 @@ static bool is_stuck(uint64_t number)
 
 static bool have(const struct bans *b, const struct ban_subject *subject, uint64_t now_ns)
 {
-	return bans_have(b, subject, now_ns, BAN_NS, is_stuck);
+	return bans_have(b, subject, alice, now_ns, BAN_NS, is_stuck);
 }
 
 static void it_is_banned_for_a_time(void **state)
@@ -49,10 +51,10 @@ static void it_is_banned_for_a_time(void **state)
 		struct bans b = {0};
 
 		assert_false(have(&b, subject, HOUR_NS));
-		bans_add(&b, subject, a_descriptor(), 0, HOUR_NS);
+		bans_add(&b, subject, alice, a_descriptor(), 0, HOUR_NS);
 		assert_true(have(&b, subject, HOUR_NS + BAN_NS - 1));
 		assert_false(have(&b, subject, HOUR_NS + BAN_NS));
-		bans_add(&b, subject, a_descriptor(), 0, HOUR_NS + BAN_NS);
+		bans_add(&b, subject, alice, a_descriptor(), 0, HOUR_NS + BAN_NS);
 		assert_true(have(&b, subject, HOUR_NS + BAN_NS));
 		bans_clear(&b);
 		assert_false(have(&b, subject, HOUR_NS));
@@ -64,13 +66,31 @@ static void it_is_banned_as_long_as_a_child_is_stuck_there(void **state)
 	struct bans b = {0};
 
 	(void)state;
-	bans_add(&b, &process, a_descriptor(), 5, 0);
-	bans_add(&b, &mount, a_descriptor(), 6, 0);
+	bans_add(&b, &process, alice, a_descriptor(), 5, 0);
+	bans_add(&b, &mount, alice, a_descriptor(), 6, 0);
 	stuck = 5;
 	assert_true(have(&b, &process, HOUR_NS));
 	assert_false(have(&b, &mount, HOUR_NS));
 	stuck = 0;
 	assert_false(have(&b, &process, HOUR_NS));
+	bans_clear(&b);
+}
+
+/* Others use the same mount, but not the same process. */
+static void a_mount_is_banned_for_who_was_late(void **state)
+{
+	struct bans b = {0};
+
+	(void)state;
+	bans_add(&b, &mount, alice, a_descriptor(), 0, HOUR_NS);
+	bans_add(&b, &process, alice, a_descriptor(), 0, HOUR_NS);
+	assert_true(bans_have(&b, &mount, alice, HOUR_NS, BAN_NS, is_stuck));
+	assert_false(bans_have(&b, &mount, bob, HOUR_NS, BAN_NS, is_stuck));
+	assert_true(bans_have(&b, &mount, TENANT_UNKNOWN, HOUR_NS, BAN_NS, is_stuck));
+	assert_true(bans_have(&b, &process, bob, HOUR_NS, BAN_NS, is_stuck));
+	bans_clear(&b);
+	bans_add(&b, &mount, TENANT_UNKNOWN, a_descriptor(), 0, HOUR_NS);
+	assert_true(bans_have(&b, &mount, bob, HOUR_NS, BAN_NS, is_stuck));
 	bans_clear(&b);
 }
 
@@ -82,11 +102,11 @@ static void only_it_is_banned(void **state)
 	struct bans b = {0};
 
 	(void)state;
-	bans_add(&b, &mount, a_descriptor(), 0, 0);
+	bans_add(&b, &mount, alice, a_descriptor(), 0, 0);
 	assert_false(have(&b, &other_mount, 0));
 	assert_false(have(&b, &process, 0));
 	bans_clear(&b);
-	bans_add(&b, &process, a_descriptor(), 0, 0);
+	bans_add(&b, &process, alice, a_descriptor(), 0, 0);
 	assert_false(have(&b, &other_process, 0));
 	assert_false(have(&b, &other_proc, 0));
 	assert_false(have(&b, &mount, 0));
@@ -104,7 +124,7 @@ static void the_oldest_ban_ends_first(void **state)
 	for (size_t i = 0; i <= MAX_BANS; i++) {
 		subject.inode = i + 1;
 		fds[i] = a_descriptor();
-		bans_add(&b, &subject, fds[i], 0, i);
+		bans_add(&b, &subject, alice, fds[i], 0, i);
 	}
 	for (size_t i = 0; i <= MAX_BANS; i++) {
 		subject.inode = i + 1;
@@ -121,6 +141,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_is_banned_for_a_time),
 		cmocka_unit_test(it_is_banned_as_long_as_a_child_is_stuck_there),
+		cmocka_unit_test(a_mount_is_banned_for_who_was_late),
 		cmocka_unit_test(only_it_is_banned),
 		cmocka_unit_test(the_oldest_ban_ends_first),
 	};

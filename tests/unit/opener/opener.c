@@ -21,6 +21,7 @@
 #include "decode/requests.h"
 #include "opener/opener.h"
 #include "worker/child.h"
+#include "worker/message.h"
 
 #include "lib/freezer.h"
 
@@ -316,6 +317,53 @@ static void an_unknown_process_is_its_container_s(void **state)
 	end_processes(pids, dirs);
 }
 
+/* Returns how long it is waited for. */
+static int64_t ms_of_late_look(int dir, struct tenant who)
+{
+	int64_t begin_ns;
+	struct look look = stat_look();
+
+	assert_int_equal(opener_look_at(dir, user(0), &look), 0);
+	look_deinit(&look);
+	freezer_freeze(helper());
+	begin_ns = message_clock_ns();
+	assert_int_equal(opener_look_at(dir, who, &look), -ETIMEDOUT);
+	begin_ns = message_clock_ns() - begin_ns;
+	freezer_thaw();
+	for (int i = 0; i < 6000 && child_nr_undead(); i++)
+		usleep(10000);
+	return begin_ns / 1000000;
+}
+
+/*
+ * Who was not late has the whole time, though others were, until so many were late that
+ * the recording would wait too long; then nobody's look is made.
+ */
+static void patience_ends_for_who_was_late(void **state)
+{
+	int dir = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct look look = stat_look();
+	int64_t shortest_ms = INT64_MAX;
+	uint32_t uid = 1000;
+
+	if (!freezer_is_there(state))
+		skip();
+	assert_int_equal(opener_begin(NULL), 0);
+	while (uid < 1007)
+		assert_true(ms_of_late_look(dir, user(uid++)) >= OPENER_MS);
+	/* Of five on a busy machine, one is in time. */
+	for (int i = 0; i < 5; i++) {
+		int64_t ms = ms_of_late_look(dir, user(uid++ % 7 + 1000));
+
+		shortest_ms = ms < shortest_ms ? ms : shortest_ms;
+	}
+	assert_true(shortest_ms < OPENER_MS);
+	assert_int_equal(opener_look_at(dir, user(2000), &look), 0);
+	look_deinit(&look);
+	opener_end();
+	close(dir);
+}
+
 /* Two looks at each process: its stat and its root. */
 struct several {
 	struct look looks[NR_PROCESSES][2];
@@ -485,6 +533,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(what_hangs_is_left_behind, freezer_set_up,
 						freezer_tear_down),
 		cmocka_unit_test_setup_teardown(an_unknown_process_is_its_container_s,
+						freezer_set_up, freezer_tear_down),
+		cmocka_unit_test_setup_teardown(patience_ends_for_who_was_late,
 						freezer_set_up, freezer_tear_down),
 		cmocka_unit_test_setup_teardown(proc_itself_is_not_banned, freezer_set_up,
 						freezer_tear_down),
