@@ -66,6 +66,19 @@ static void drop_if_empty(struct quota *q, struct quota_account *a)
 	hashmap_add(&q->index, hash_of(a->tenant), item);
 }
 
+void payers_add(struct payers *p, struct tenant who)
+{
+	for (size_t i = 0; i < p->nr; i++)
+		if (tenant_is_same(p->items[i], who))
+			return;
+	if (!p->nr)
+		return; /* nobody pays: it stays so */
+	if (p->nr == PAYERS_MAX || tenant_is_same(who, (struct tenant){0}))
+		p->nr = 0;
+	else
+		p->items[p->nr++] = who;
+}
+
 static bool pays(const struct quota *q, struct tenant who)
 {
 	return q->max && (who.container || who.uid);
@@ -86,6 +99,25 @@ bool quota_take(struct quota *q, struct tenant who, uint64_t nr)
 	}
 	a->nr += nr;
 	return true;
+}
+
+static bool has_room(const struct quota *q, struct tenant who, uint64_t nr)
+{
+	const struct quota_account *a = pays(q, who) ? find(q, who) : NULL;
+
+	return !pays(q, who) || (a ? a->nr : 0) + nr <= q->max / PARTS;
+}
+
+bool quota_take_any(struct quota *q, const struct payers *payers, uint64_t nr,
+		    struct tenant *ret)
+{
+	*ret = payers->nr ? payers->items[0] : (struct tenant){0};
+	for (size_t i = 0; i < payers->nr; i++)
+		if (has_room(q, payers->items[i], nr)) {
+			*ret = payers->items[i];
+			break;
+		}
+	return quota_take(q, *ret, nr);
 }
 
 void quota_add(struct quota *q, struct tenant who, uint64_t nr)
@@ -112,6 +144,14 @@ bool quota_is_over(const struct quota *q, struct tenant who)
 	const struct quota_account *a = pays(q, who) ? find(q, who) : NULL;
 
 	return a && a->nr > q->max / PARTS;
+}
+
+bool quota_are_over(const struct quota *q, const struct payers *payers)
+{
+	for (size_t i = 0; i < payers->nr; i++)
+		if (!quota_is_over(q, payers->items[i]))
+			return false;
+	return payers->nr;
 }
 
 bool quota_is_any_over(const struct quota *q)

@@ -30,6 +30,26 @@ static inline bool tenant_is_same(struct tenant a, struct tenant b)
 	return a.container == b.container && a.uid == b.uid;
 }
 
+/*
+ * Any of whom pays for what they share, so that none of them decides for the others. More
+ * tenants than this could use up the whole table alone: then nobody pays.
+ */
+#define PAYERS_MAX 3
+
+/* Zeroed: nobody pays. */
+struct payers {
+	struct tenant items[PAYERS_MAX];
+	size_t nr;
+};
+
+static inline struct payers payers_of_one(struct tenant who)
+{
+	return (struct payers){.items = {who}, .nr = 1};
+}
+
+/** Adds who shares it now. Root pays for nothing, so nobody does. */
+void payers_add(struct payers *p, struct tenant who);
+
 /* Zero-initialise. */
 struct quota {
 	const char *what; /* the places, as in "unwind rules"; literal */
@@ -52,6 +72,10 @@ void quota_deinit(struct quota *q);
  */
 bool quota_take(struct quota *q, struct tenant who, uint64_t nr);
 
+/** quota_take() for whoever has room; counts as the first one's. @ret  who paid */
+bool quota_take_any(struct quota *q, const struct payers *payers, uint64_t nr,
+		    struct tenant *ret);
+
 /** Counts @nr places that @who has got without a question. */
 void quota_add(struct quota *q, struct tenant who, uint64_t nr);
 
@@ -60,6 +84,9 @@ void quota_give(struct quota *q, struct tenant who, uint64_t nr);
 
 /** Has @who more than its part? It may, of what was added without a question. */
 bool quota_is_over(const struct quota *q, struct tenant who);
+
+/** Have all of them? */
+bool quota_are_over(const struct quota *q, const struct payers *payers);
 
 /** Is any tenant over its part? */
 bool quota_is_any_over(const struct quota *q);

@@ -28,7 +28,7 @@ struct strpool {
 	size_t bytes, max_bytes;
 	uint64_t nr_dropped;
 	struct quota quota; /* of max_bytes */
-	struct tenant tenant; /* who is served */
+	struct payers payers; /* who are served */
 };
 
 struct pool_text {
@@ -73,7 +73,12 @@ void strpool_share(struct strpool *pool)
 
 void strpool_serve(struct strpool *pool, struct tenant who)
 {
-	pool->tenant = who;
+	pool->payers = payers_of_one(who);
+}
+
+void strpool_serve_any(struct strpool *pool, const struct payers *payers)
+{
+	pool->payers = *payers;
 }
 
 void strpool_each_refused(struct strpool *pool, quota_refused_fn fn, void *ctx)
@@ -132,6 +137,7 @@ const char *strpool_add_n(struct strpool *pool, const char *s, size_t len)
 	uint64_t hash = hash_bytes(0, s, text.len);
 	uint32_t item = hashmap_get(&pool->index, hash, text_eq, &text, pool);
 	size_t bytes = text.len + 1 + INDEX_BYTES;
+	struct tenant unused;
 	char *copy;
 
 	if (item != HASHMAP_NONE)
@@ -142,7 +148,7 @@ const char *strpool_add_n(struct strpool *pool, const char *s, size_t len)
 		return drop(pool);
 	if (vec_grow(&pool->strings, &pool->cap, pool->nr + 1, sizeof(*pool->strings),
 		     0) ||
-	    !quota_take(&pool->quota, pool->tenant, bytes))
+	    !quota_take_any(&pool->quota, &pool->payers, bytes, &unused))
 		return drop(pool);
 	copy = allocate(pool, text.len + 1);
 	if (!copy || hashmap_add(&pool->index, hash, (uint32_t)pool->nr))
@@ -162,10 +168,11 @@ const char *strpool_add(struct strpool *pool, const char *s)
 const char *strpool_add_namesake(struct strpool *pool, const char *s)
 {
 	size_t size = strlen(s) + 1;
+	struct tenant unused;
 	char *copy = NULL;
 
 	if (size <= pool->max_bytes - pool->bytes &&
-	    quota_take(&pool->quota, pool->tenant, size))
+	    quota_take_any(&pool->quota, &pool->payers, size, &unused))
 		copy = allocate(pool, size);
 	if (!copy)
 		return strpool_add(pool, s);

@@ -27,6 +27,8 @@ DEFINE_CLEANUP(struct strpool, strpool_free);
 void strpool_share(struct strpool *pool);
 /** @who pays for new strings from now on; at first root. */
 void strpool_serve(struct strpool *pool, struct tenant who);
+/** The same, if any of them pays. */
+void strpool_serve_any(struct strpool *pool, const struct payers *payers);
 /** quota_each_refused() of it. */
 void strpool_each_refused(struct strpool *pool, quota_refused_fn fn, void *ctx);
 

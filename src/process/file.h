@@ -44,8 +44,8 @@ struct target_file {
 		[20]; /* from the kernel; checked by the decoder; len 0: not known */
 	uint8_t build_id_len;
 	bool verify_build_id; /* opened by path: accept it only if the build id matches */
-	struct tenant
-		tenant; /* of the first target that mapped it: pays for its places */
+	struct tenant tenant; /* of the first target that mapped it */
+	struct payers payers; /* who map it, and pay for its places in all tables */
 	uint32_t id; /* 0, 1, 2 ...: index for other tables */
 	uint32_t use; /* files that had this id before: pairs (id, use) are unique */
 	struct file_facts *facts; /* heap; NULL: it was not inspected */

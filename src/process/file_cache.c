@@ -446,6 +446,9 @@ static struct target_file *keep(struct file_cache *c, struct cached_file *known,
 	e->file.size_bytes = f->identity.size_bytes;
 	e->file.verify_build_id = f->by_path;
 	e->file.tenant = source->tenant;
+	e->file.payers = payers_of_one(source->tenant);
+	if (e->is_everybodys || tenant_is_same(source->tenant, (struct tenant){0}))
+		e->file.payers.nr = 0;
 	e->root = root_ref(source->root);
 	return &e->file;
 }
@@ -457,6 +460,7 @@ static struct target_file *recognise(struct file_cache *c, struct cached_file *e
 				     struct tenant who)
 {
 	e->file.verify_build_id &= by_path;
+	payers_add(&e->file.payers, who);
 	if (!by_path)
 		add_user(c, e, who);
 	if (!e->file.build_id_len) {

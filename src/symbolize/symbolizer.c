@@ -478,11 +478,12 @@ static const struct resolver *const resolvers[] = {
 };
 
 /* Who pays for the names of its code. */
-static struct tenant payer_of(const struct source *source)
+static struct payers payers_of(const struct source *source)
 {
 	if (source->file)
-		return source->file->tenant;
-	return source->process ? source->process->tenant : (struct tenant){0};
+		return source->file->payers;
+	return source->process ? payers_of_one(source->process->tenant)
+			       : (struct payers){0};
 }
 
 /* Continues with a source. Return: 1: not finished, 0, or -ENOMEM. */
@@ -573,6 +574,7 @@ int symbolizer_resolve_step(struct symbolizer *s, struct error *err)
 	for (; s->next_source < s->table.nr_sources; s->next_source++) {
 		struct source *source = &s->table.sources[s->next_source];
 		const struct resolver *resolver = resolvers[source->kind];
+		struct payers payers;
 		int rc;
 
 		if (!source->nr_pending)
@@ -581,7 +583,8 @@ int symbolizer_resolve_step(struct symbolizer *s, struct error *err)
 			put_off(s, source);
 			continue;
 		}
-		strpool_serve(s->pool, payer_of(source));
+		payers = payers_of(source);
+		strpool_serve_any(s->pool, &payers);
 		rc = resolve_some(s, resolver, source);
 		strpool_serve(s->pool, (struct tenant){0});
 		if (rc > 0)

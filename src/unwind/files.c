@@ -76,6 +76,9 @@ struct unwind_file {
 	uint64_t pause_until_ns;
 	struct lb_unwind_file_key shared; /* inode 0: it is not, or it is the vdso */
 	struct tenant payer; /* of that */
+	/* Some rows lack their rules, as these had used up theirs. */
+	struct payers poor;
+	bool is_poor;
 	bool was_judged; /* it is shared, or never can be */
 	uint64_t share_after_ns; /* there was no room for it before */
 };
@@ -152,11 +155,36 @@ static const struct target_file *target_of(const struct unwind_files *f, uint32_
 	return id == VDSO ? NULL : process_table_file(f->processes, id);
 }
 
-static struct tenant payer_of(const struct unwind_files *f, uint32_t id)
+/* Whoever maps the file pays for its places, from now on. */
+static void serve_payers(struct unwind_files *f, uint32_t id)
 {
+	static const struct payers nobody;
 	const struct target_file *target = target_of(f, id);
+	const struct payers *payers = target ? &target->payers : &nobody;
+	struct unwind_file *file = &f->files[id];
+	/* Others map it now: they have rules for these rows. */
+	bool must_clear = file->is_poor &&
+			  (payers->nr != file->poor.nr ||
+			   !tenant_is_same(payers->items[0], file->poor.items[0]));
 
-	return target ? target->tenant : (struct tenant){0};
+	for (unsigned int i = 0; i < file->nr_objects; i++) {
+		struct file_object *o = &file->objects[i];
+
+		unwind_object_share(f->tables, o->object, payers);
+		if (must_clear)
+			unwind_object_clear(f->tables, o->object);
+		o->is_filled &= !must_clear;
+	}
+	file->is_poor &= !must_clear;
+	unwind_tables_serve_any(f->tables, payers);
+}
+
+static uint64_t nr_rules_refused(const struct unwind_files *f)
+{
+	struct unwind_totals totals = {0};
+
+	unwind_tables_totals(f->tables, &totals);
+	return totals.nr_rules_refused;
 }
 
 /* Resets the entry of an id that was reused for another file. */
@@ -341,13 +369,12 @@ static void share(struct unwind_files *f, uint32_t id, const struct mapping *m,
 	key = key_of(m);
 	value.size_bytes = is_vdso ? f->vdso_bytes : m->file->size_bytes;
 	value.mtime_ns = is_vdso ? 0 : m->file->mtime_ns;
-	if (unwind_file_share(f->tables, &key, &value)) {
+	if (unwind_file_share(f->tables, &key, &value, &file->payer)) {
 		file->share_after_ns = clock_now_ns() + PAUSE_NS;
 		return;
 	}
 	file->was_judged = true;
 	file->shared = key;
-	file->payer = payer_of(f, id);
 }
 
 void unwind_files_segment(struct unwind_files *f, const struct mapping *m,
@@ -361,7 +388,7 @@ void unwind_files_segment(struct unwind_files *f, const struct mapping *m,
 	*ret = (struct lb_unwind_segment){
 		.start = m->start, .end = m->end, .flags = LB_SEGMENT_NO_ROWS};
 	if (first <= last && file_of(f, m, &id)) {
-		unwind_tables_serve(f->tables, payer_of(f, id));
+		serve_payers(f, id);
 		o = object_for(f, id, first, last);
 	}
 	if (!o)
@@ -479,7 +506,7 @@ static void take_rows(void *ctx, uint64_t tag, enum worker_answer answer,
 	const struct target_file *target = target_of(f, asked->id);
 	struct unwind_file *file = &f->files[asked->id];
 	struct row_pages rows = {.whole = true};
-	uint64_t end_ns = clock_now_ns();
+	uint64_t end_ns = clock_now_ns(), nr_refused;
 
 	(void)tag;
 	f->totals->nr_asked++;
@@ -499,8 +526,13 @@ static void take_rows(void *ctx, uint64_t tag, enum worker_answer answer,
 		f->totals->nr_failed++;
 		file->is_dead = true; /* all its pages become empty */
 	}
-	unwind_tables_serve(f->tables, payer_of(f, asked->id));
+	serve_payers(f, asked->id);
+	nr_refused = nr_rules_refused(f);
 	fill(f, file, &rows, asked->pages, asked->nr);
+	if (nr_rules_refused(f) != nr_refused && target) {
+		file->is_poor = true;
+		file->poor = target->payers;
+	}
 	log_debug("unwind rows of %s: %zu pages asked, %zu pages and %zu rows answered, "
 		  "%.1f ms%s",
 		  target ? target->path : "[vdso]", asked->nr, rows.nr_pages,

@@ -184,12 +184,13 @@ static uint32_t nr_rules(const struct rules *r)
 }
 
 /* Return: its number, or HASHMAP_NONE: no room. */
-static uint32_t add_rule(struct rules *r, struct tenant who, uint64_t hash,
+static uint32_t add_rule(struct rules *r, const struct payers *payers, uint64_t hash,
 			 const struct lb_unwind_rule *rule)
 {
 	uint32_t number = r->nr_free ? r->free[r->nr_free - 1] : r->top;
+	struct tenant who;
 
-	if (number == LB_UNWIND_MAX_RULES || !quota_take(&r->quota, who, 1))
+	if (number == LB_UNWIND_MAX_RULES || !quota_take_any(&r->quota, payers, 1, &who))
 		return HASHMAP_NONE;
 	if (hashmap_add(&r->index, hash, number)) {
 		quota_give(&r->quota, who, 1);
@@ -208,14 +209,14 @@ static uint32_t add_rule(struct rules *r, struct tenant who, uint64_t hash,
  * Takes a reference to @rule, which is added if needed. Return: its number; without room
  * that of {LB_CFA_UNSUPPORTED} (counted).
  */
-static uint16_t rules_get(struct rules *r, struct tenant who,
+static uint16_t rules_get(struct rules *r, const struct payers *payers,
 			  const struct lb_unwind_rule *rule)
 {
 	uint64_t hash = rule_hash(rule);
 	uint32_t number = hashmap_get(&r->index, hash, rule_eq, rule, r);
 
 	if (number == HASHMAP_NONE)
-		number = add_rule(r, who, hash, rule);
+		number = add_rule(r, payers, hash, rule);
 	if (number == HASHMAP_NONE) {
 		r->nr_refused++;
 		number = RULE_UNSUPPORTED;
@@ -254,6 +255,7 @@ static void rules_wake(struct rules *r)
 /* @fd  the kernel's array; borrowed. Return: 0 or -errno. */
 static int rules_init(struct rules *r, int fd)
 {
+	static const struct payers nobody;
 	struct lb_unwind_rule none = {.cfa = LB_CFA_NONE};
 	struct lb_unwind_rule unsupported = {.cfa = LB_CFA_UNSUPPORTED};
 
@@ -265,9 +267,8 @@ static int rules_init(struct rules *r, int fd)
 	r->resting = calloc(LB_UNWIND_MAX_RULES, sizeof(*r->resting));
 	/* These two keep a reference for ever. */
 	if (!r->uses || !r->free || !r->resting ||
-	    rules_get(r, (struct tenant){0}, &none) != RULE_NONE ||
-	    rules_get(r, (struct tenant){0}, &unsupported) != RULE_UNSUPPORTED ||
-	    r->top != 2)
+	    rules_get(r, &nobody, &none) != RULE_NONE ||
+	    rules_get(r, &nobody, &unsupported) != RULE_UNSUPPORTED || r->top != 2)
 		return -ENOMEM;
 	return 0;
 }
@@ -431,7 +432,8 @@ struct page_runs {
 	/* length of the run that begins at this page; 0: none; heap */
 	uint32_t *run_pages;
 	uint32_t *run_of; /* first page of the run that this page is in; heap */
-	struct tenant *tenants; /* of the run that begins at this page; heap */
+	struct tenant *tenants; /* who paid for the run that begins at this page; heap */
+	struct payers *payers; /* who share it; heap */
 	struct quota quota, row_quota; /* of pages, of their rows */
 	uint32_t hand; /* of the clock algorithm: where the last eviction ended */
 	uint32_t top; /* pages from here on were never used */
@@ -448,7 +450,8 @@ static int pages_init(struct page_runs *r, int fd)
 	r->run_pages = calloc(LB_UNWIND_MAX_PAGES, sizeof(*r->run_pages));
 	r->run_of = calloc(LB_UNWIND_MAX_PAGES, sizeof(*r->run_of));
 	r->tenants = calloc(LB_UNWIND_MAX_PAGES, sizeof(*r->tenants));
-	if (!r->run_pages || !r->run_of || !r->tenants)
+	r->payers = calloc(LB_UNWIND_MAX_PAGES, sizeof(*r->payers));
+	if (!r->run_pages || !r->run_of || !r->tenants || !r->payers)
 		return -ENOMEM;
 	return spans_init(&r->spans, LB_UNWIND_MAX_PAGES);
 }
@@ -460,6 +463,7 @@ static void pages_deinit(struct page_runs *r)
 	free(r->run_pages);
 	free(r->run_of);
 	free(r->tenants);
+	free(r->payers);
 	quota_deinit(&r->quota);
 	quota_deinit(&r->row_quota);
 }
@@ -737,6 +741,7 @@ struct unwind_tables {
 	struct page_runs pages;
 	struct rules rules;
 	struct tenant tenant; /* of the target that is served */
+	struct payers payers; /* of objects, their rows and files that are added */
 	struct interps interps;
 	struct segment_runs runs;
 	struct quota process_quota, file_quota;
@@ -797,19 +802,21 @@ uint32_t unwind_object_add(struct unwind_tables *t, uint64_t nr_pages)
 {
 	struct page_runs *r = &t->pages;
 	uint32_t object = UNWIND_NO_OBJECT;
+	struct tenant payer;
 
 	if (nr_pages && nr_pages <= LB_UNWIND_MAX_PAGES &&
-	    quota_take(&r->quota, t->tenant, nr_pages)) {
+	    quota_take_any(&r->quota, &t->payers, nr_pages, &payer)) {
 		object = spans_take(&r->spans, (uint32_t)nr_pages);
 		if (object == UNWIND_NO_OBJECT)
-			quota_give(&r->quota, t->tenant, nr_pages);
+			quota_give(&r->quota, payer, nr_pages);
 	}
 	if (object == UNWIND_NO_OBJECT) {
 		t->nr_refused_pages += nr_pages;
 		return object;
 	}
 	r->run_pages[object] = (uint32_t)nr_pages;
-	r->tenants[object] = t->tenant;
+	r->tenants[object] = payer;
+	r->payers[object] = t->payers;
 	for (uint32_t i = 0; i < nr_pages; i++)
 		r->run_of[object + i] = object;
 	r->nr_runs++;
@@ -841,13 +848,24 @@ static uint32_t clear_page(struct unwind_tables *t, uint32_t page)
 	return nr_rows;
 }
 
+void unwind_object_clear(struct unwind_tables *t, uint32_t object)
+{
+	for (uint32_t i = 0; i < t->pages.run_pages[object]; i++)
+		clear_page(t, object + i);
+}
+
+void unwind_object_share(struct unwind_tables *t, uint32_t object,
+			 const struct payers *payers)
+{
+	t->pages.payers[object] = *payers;
+}
+
 void unwind_object_remove(struct unwind_tables *t, uint32_t object)
 {
 	struct page_runs *r = &t->pages;
 	uint32_t nr = r->run_pages[object];
 
-	for (uint32_t i = 0; i < nr; i++)
-		clear_page(t, object + i);
+	unwind_object_clear(t, object);
 	quota_give(&r->quota, r->tenants[object], nr);
 	r->run_pages[object] = 0;
 	r->nr_runs--;
@@ -871,9 +889,9 @@ static bool may_evict(const struct page_runs *r, uint32_t page, struct evicted f
 	if (r->pages[page].state != LB_PAGE_ROWS)
 		return false;
 	return from.whose == EVICT_OF_ALL ||
-	       (from.whose == EVICT_OF_ONE
-			? tenant_is_same(tenant_of_page(r, page), from.one)
-			: quota_is_over(&r->row_quota, tenant_of_page(r, page)));
+	       (quota_are_over(&r->row_quota, &r->payers[r->run_of[page]]) &&
+		(from.whose == EVICT_OF_ALL_OVER ||
+		 tenant_is_same(tenant_of_page(r, page), from.one)));
 }
 
 /*
@@ -930,7 +948,7 @@ static uint16_t *translate_rules(struct unwind_tables *t, const struct row_pages
 	uint16_t *numbers = calloc(pages->nr_rules + 1, sizeof(*numbers));
 
 	for (size_t i = 0; numbers && i < pages->nr_rules; i++)
-		numbers[i] = rules_get(&t->rules, t->tenant, &pages->rules[i]);
+		numbers[i] = rules_get(&t->rules, &t->payers, &pages->rules[i]);
 	return numbers;
 }
 
@@ -994,6 +1012,12 @@ void unwind_tables_share(struct unwind_tables *t)
 void unwind_tables_serve(struct unwind_tables *t, struct tenant who)
 {
 	t->tenant = who;
+	t->payers = payers_of_one(who);
+}
+
+void unwind_tables_serve_any(struct unwind_tables *t, const struct payers *payers)
+{
+	t->payers = *payers;
 }
 
 void unwind_tables_each_refused(struct unwind_tables *t, quota_refused_fn fn, void *ctx)
@@ -1146,15 +1170,15 @@ const struct lb_interp *unwind_interp_at(const struct unwind_tables *t, uint32_t
 /* ---- files ---- */
 
 int unwind_file_share(struct unwind_tables *t, const struct lb_unwind_file_key *key,
-		      const struct lb_unwind_file *file)
+		      const struct lb_unwind_file *file, struct tenant *ret_payer)
 {
 	int rc;
 
-	if (!quota_take(&t->file_quota, t->tenant, 1))
+	if (!quota_take_any(&t->file_quota, &t->payers, 1, ret_payer))
 		return -ENOSPC;
 	rc = kmap_update(t->maps.files_fd, key, file);
 	if (rc)
-		quota_give(&t->file_quota, t->tenant, 1);
+		quota_give(&t->file_quota, *ret_payer, 1);
 	return rc;
 }
 

@@ -42,6 +42,9 @@ void unwind_tables_share(struct unwind_tables *t);
 /** @who pays for what is added next; at first root. */
 void unwind_tables_serve(struct unwind_tables *t, struct tenant who);
 
+/** Any of them pays for objects, their rows and files that are added next. */
+void unwind_tables_serve_any(struct unwind_tables *t, const struct payers *payers);
+
 /** quota_each_refused() of all tables. */
 void unwind_tables_each_refused(struct unwind_tables *t, quota_refused_fn fn, void *ctx);
 
@@ -66,6 +69,13 @@ void unwind_object_remove(struct unwind_tables *t, uint32_t object);
 int unwind_object_fill(struct unwind_tables *t, uint32_t object,
 		       const struct row_pages *pages, const uint64_t *asked,
 		       size_t nr_asked);
+
+/** Makes all pages absent. */
+void unwind_object_clear(struct unwind_tables *t, uint32_t object);
+
+/** From now on these share it: its rows are dropped first only if all have too many. */
+void unwind_object_share(struct unwind_tables *t, uint32_t object,
+			 const struct payers *payers);
 
 /** Is @page (number in @object) neither filled nor known to be empty? */
 bool unwind_page_is_absent(const struct unwind_tables *t, uint32_t object, uint64_t page);
@@ -109,11 +119,13 @@ const struct lb_interp *unwind_interp_at(const struct unwind_tables *t, uint32_t
 /**
  * Lets the kernel side use pages of an object for each mapping of a file that has no
  * segment yet. Call unwind_file_unshare() before the object is removed.
+ *
+ * @ret_payer  who paid
  * Return: 0 or -errno (-E2BIG: no room; -ENOSPC: quota).
  */
 int unwind_file_share(struct unwind_tables *t, const struct lb_unwind_file_key *key,
-		      const struct lb_unwind_file *file);
-/** @payer  who was served by unwind_file_share() */
+		      const struct lb_unwind_file *file, struct tenant *ret_payer);
+/** @payer  of unwind_file_share() */
 void unwind_file_unshare(struct unwind_tables *t, const struct lb_unwind_file_key *key,
 			 struct tenant payer);
 

@@ -41,6 +41,44 @@ static void containers_are_kept_apart(void **state)
 	quota_deinit(&q);
 }
 
+/* Of those who share something, any pays; none decides for the others. */
+static void any_of_several_pays(void **state)
+{
+	struct payers both = payers_of_one(alice), nobody = {0};
+	struct quota q = {.max = 40};
+	struct tenant who;
+
+	(void)state;
+	payers_add(&both, alice);
+	assert_int_equal(both.nr, 1);
+	assert_true(quota_take(&q, alice, 8));
+	assert_false(quota_take_any(&q, &both, 3, &who));
+	payers_add(&both, web);
+	assert_int_equal(both.nr, 2);
+	assert_true(quota_take_any(&q, &both, 3, &who));
+	assert_true(tenant_is_same(who, web));
+	assert_true(quota_take_any(&q, &both, 2, &who));
+	assert_true(tenant_is_same(who, alice));
+	quota_add(&q, alice, 1);
+	assert_false(quota_are_over(&q, &both));
+	quota_add(&q, web, 8);
+	assert_true(quota_are_over(&q, &both));
+	assert_false(quota_take_any(&q, &both, 1, &who));
+	assert_true(quota_take_any(&q, &nobody, 40, &who));
+	assert_false(quota_are_over(&q, &nobody));
+	/* Four could use up the table alone. */
+	payers_add(&both, db);
+	payers_add(&both, TENANT_UNKNOWN);
+	assert_int_equal(both.nr, 0);
+	payers_add(&both, alice);
+	assert_int_equal(both.nr, 0);
+	/* Root pays for nothing. */
+	both = payers_of_one(alice);
+	payers_add(&both, root);
+	assert_int_equal(both.nr, 0);
+	quota_deinit(&q);
+}
+
 static void root_gets_what_is_there(void **state)
 {
 	struct quota q = {.max = 40};
@@ -164,6 +202,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_tenant_gets_a_quarter),
 		cmocka_unit_test(containers_are_kept_apart),
+		cmocka_unit_test(any_of_several_pays),
 		cmocka_unit_test(root_gets_what_is_there),
 		cmocka_unit_test(without_a_maximum_nothing_is_refused),
 		cmocka_unit_test(who_got_more_without_a_question_is_over),

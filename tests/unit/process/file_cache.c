@@ -372,6 +372,24 @@ static struct target_file *open_for(struct tenant who, struct mapping m)
 	return file_cache_open(cache, &m, &source);
 }
 
+/* Whoever maps a file first does not pay, and decide, alone. */
+static void all_who_map_a_file_pay(void **state)
+{
+	struct mapping m = with_build_id(mapping_of("/lib"), 1);
+	struct target_file *file;
+
+	(void)state;
+	file_cache_share(cache);
+	fake_map_file(&fake, 100, START, END, "genuine");
+	file = open_for(mallory, m);
+	assert_int_equal(file->payers.nr, 1);
+	assert_ptr_equal(open_for(alice, m), file);
+	assert_int_equal(file->payers.nr, 2);
+	assert_int_equal(file->payers.items[1].uid, alice.uid);
+	assert_ptr_equal(open_for(nobody, m), file);
+	assert_int_equal(file->payers.nr, 0);
+}
+
 /*
  * Mallory has a file with the path and build id of another in a mount namespace of his
  * own. It is no file of Alice's, whoever is sampled first.
@@ -605,6 +623,7 @@ int main(void)
 		TEST(other_kinds_have_no_file),
 		TEST(a_user_leaves_entries_to_others),
 		TEST(a_user_leaves_descriptors_to_others),
+		TEST(all_who_map_a_file_pay),
 		TEST(a_forged_file_is_only_its_users),
 		TEST(a_closed_file_leaves_no_place_to_others),
 		TEST(a_file_has_one_entry_for_all_users),

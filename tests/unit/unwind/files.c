@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
@@ -493,6 +494,68 @@ static void who_waits_is_charged(void **state)
 	assert_pages(segment(&m), 0, 4, LB_PAGE_ROWS, 0);
 }
 
+/* Alice uses up her rules. */
+static void use_rules(struct tenant alice)
+{
+	const size_t nr = LB_UNWIND_MAX_RULES / 4;
+	struct lb_unwind_rule *rules = calloc(nr, sizeof(*rules));
+	struct lb_unwind_row *rows = calloc(nr, sizeof(*rows));
+	struct row_page page = {0, rows, (uint32_t)nr};
+	struct row_pages pages = {.rules = rules,
+				  .nr_rules = nr,
+				  .pages = &page,
+				  .nr_pages = 1,
+				  .rows = rows,
+				  .nr_rows = nr};
+
+	for (size_t i = 0; i < nr; i++) {
+		rules[i] = (struct lb_unwind_rule){.cfa = LB_CFA_SP,
+						   .cfa_off = 100000 + (int32_t)i};
+		rows[i] = (struct lb_unwind_row){(uint16_t)i, (uint16_t)i};
+	}
+	unwind_tables_serve(tables, alice);
+	assert_int_equal(
+		unwind_object_fill(tables, unwind_object_add(tables, 1), &pages, NULL, 0),
+		0);
+	free(rules);
+	free(rows);
+}
+
+/* Alice, who used up her places, maps a file before Bob does: he has its rows. */
+static void the_first_who_maps_does_not_decide(void **state)
+{
+	const struct tenant alice = {.uid = 1000}, bob = {.uid = 1001};
+	struct mapping m = map(SMALL, 0, 4), other = map(OTHER, 0, 4);
+	uint32_t object;
+	int found;
+
+	(void)state;
+	unwind_tables_share(tables);
+	decoder.nr_pages = 5;
+	files[SMALL].payers = files[OTHER].payers = payers_of_one(alice);
+	use_rules(alice);
+	object = segment(&m);
+	want_of(&m, 1, alice.uid);
+	assert_false(serve());
+	assert_int_equal(fake_kernel_rule(object, 1 << 16, &found).cfa,
+			 LB_CFA_UNSUPPORTED);
+	payers_add(&files[SMALL].payers, bob);
+	assert_int_equal(segment(&m), object);
+	assert_pages(object, 0, 4, LB_PAGE_ABSENT, 0);
+	want_of(&m, 1, alice.uid);
+	assert_false(serve());
+	assert_pages(object, 0, 4, LB_PAGE_ROWS, 0);
+	/* Her pages, too. */
+	unwind_tables_serve(tables, alice);
+	while (unwind_object_add(tables, 1000) != UNWIND_NO_OBJECT)
+		;
+	while (unwind_object_add(tables, 1) != UNWIND_NO_OBJECT)
+		;
+	assert_false(has_rows(&other));
+	payers_add(&files[OTHER].payers, bob);
+	assert_true(has_rows(&other));
+}
+
 /* Who had no room for a file is served when there is some again. */
 static void a_file_is_shared_later(void **state)
 {
@@ -500,13 +563,14 @@ static void a_file_is_shared_later(void **state)
 	struct lb_unwind_file_key small = {.inode = 1000 + SMALL, .dev = 8 << 20 | 1};
 	struct lb_unwind_file_key many = {.inode = 1};
 	struct lb_unwind_file file = {.nr_pages = 1};
+	struct tenant payer;
 	struct mapping m = map(SMALL, 1, 3);
 
 	(void)state;
-	files[SMALL].tenant = alice;
+	files[SMALL].payers = payers_of_one(alice);
 	unwind_tables_share(tables);
 	unwind_tables_serve(tables, alice);
-	while (!unwind_file_share(tables, &many, &file))
+	while (!unwind_file_share(tables, &many, &file, &payer))
 		;
 	segment(&m);
 	unwind_file_unshare(tables, &many, alice);
@@ -1182,6 +1246,7 @@ int main(void)
 		TEST(files_without_rows),
 		TEST(files_are_shared),
 		TEST(who_waits_is_charged),
+		TEST(the_first_who_maps_does_not_decide),
 		TEST(a_file_is_shared_later),
 		TEST(pages_around_a_request_are_read),
 		TEST(requests_of_a_file_are_joined),

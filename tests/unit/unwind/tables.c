@@ -887,6 +887,7 @@ static void entries_are_left_to_others(void **state)
 	struct lb_image image = image_nr(1);
 	struct lb_unwind_file_key key = {.inode = 1};
 	struct lb_unwind_file file = {.nr_pages = 1};
+	struct tenant payer;
 
 	unwind_tables_share(t);
 	unwind_tables_serve(t, alice);
@@ -895,7 +896,7 @@ static void entries_are_left_to_others(void **state)
 						    2, 0, 0, 0),
 				 i == NR ? -ENOSPC : 0);
 	for (int i = 0; i <= LB_UNWIND_MAX_FILES / 4; i++)
-		assert_int_equal(unwind_file_share(t, &key, &file),
+		assert_int_equal(unwind_file_share(t, &key, &file, &payer),
 				 i == LB_UNWIND_MAX_FILES / 4 ? -ENOSPC : 0);
 	/* An entry may change. */
 	assert_int_equal(
@@ -903,14 +904,14 @@ static void entries_are_left_to_others(void **state)
 	unwind_tables_serve(t, bob);
 	assert_int_equal(unwind_process_set(t, &image, &other, two_segments, 1, 0, 0, 0),
 			 0);
-	assert_int_equal(unwind_file_share(t, &key, &file), 0);
+	assert_int_equal(unwind_file_share(t, &key, &file, &payer), 0);
 	/* What has gone is given back to the one who had it. */
 	unwind_process_remove(t, &image, &entries[0]);
 	unwind_file_unshare(t, &key, alice);
 	unwind_tables_serve(t, alice);
 	assert_int_equal(
 		unwind_process_set(t, &image, &entries[NR], two_segments, 2, 0, 0, 0), 0);
-	assert_int_equal(unwind_file_share(t, &key, &file), 0);
+	assert_int_equal(unwind_file_share(t, &key, &file, &payer), 0);
 	free(entries);
 }
 
