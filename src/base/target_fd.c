@@ -24,18 +24,17 @@
 #include "base/log.h"
 #include "base/vec.h"
 
-/* Beyond MAX_CLOSERS only for users for whom none is at work. */
-#define MAX_CLOSERS  32
-#define HARD_MAX     64
-#define AT_ONCE      64 /* descriptors for a closer */
-#define MAX_WAITING  4096 /* beyond it no file is opened */
-#define STUCK_NS     1000000000ULL
-#define HAND_OUT_NS  100000000ULL
-#define END_NS       200000000ULL
-#define STACK_BYTES  16384
-#define IDLE         0u
-#define END          UINT32_MAX
-#define UNKNOWN_USER UINT32_MAX
+/* Beyond MAX_CLOSERS only for tenants for whom none is at work. */
+#define MAX_CLOSERS 32
+#define HARD_MAX    64
+#define AT_ONCE     64 /* descriptors for a closer */
+#define MAX_WAITING 4096 /* beyond it no file is opened */
+#define STUCK_NS    1000000000ULL
+#define HAND_OUT_NS 100000000ULL
+#define END_NS      200000000ULL
+#define STACK_BYTES 16384
+#define IDLE        0u
+#define END         UINT32_MAX
 
 /* Of one closer; shared with it. */
 struct closer {
@@ -51,7 +50,13 @@ struct shared {
 
 struct waiting_fd {
 	int fd;
-	uint32_t uid;
+	struct tenant who;
+};
+
+/* Of an open descriptor. */
+struct opened_fd {
+	struct tenant who;
+	bool is_known;
 };
 
 static struct {
@@ -59,11 +64,11 @@ static struct {
 	pid_t pid;
 	size_t nr_closers;
 	struct {
-		uint32_t uid;
+		struct tenant who;
 		uint64_t since_ns;
 	} work[HARD_MAX]; /* of the closers */
-	uint32_t *users; /* by descriptor: the uid + 1; 0: no target's; heap */
-	size_t nr_users, cap_users;
+	struct opened_fd *opened; /* by descriptor; heap */
+	size_t nr_opened, cap_opened;
 	struct waiting_fd *waiting; /* heap */
 	size_t nr_waiting, cap_waiting;
 	uint64_t handed_ns; /* when work was last handed out */
@@ -178,21 +183,21 @@ static bool is_at_work(size_t i)
 }
 
 /* @since_ns  those that began before it */
-static size_t nr_at_work(uint32_t uid, uint64_t since_ns)
+static size_t nr_at_work(struct tenant who, uint64_t since_ns)
 {
 	size_t nr = 0;
 
 	for (size_t i = 0; i < state.nr_closers; i++)
-		nr += state.work[i].uid == uid && state.work[i].since_ns < since_ns &&
-		      is_at_work(i);
+		nr += tenant_is_same(state.work[i].who, who) &&
+		      state.work[i].since_ns < since_ns && is_at_work(i);
 	return nr;
 }
 
-static bool may_have_closer(uint32_t uid, size_t closer)
+static bool may_have_closer(struct tenant who, size_t closer)
 {
-	size_t nr = nr_at_work(uid, UINT64_MAX);
+	size_t nr = nr_at_work(who, UINT64_MAX);
 
-	return closer < MAX_CLOSERS ? nr < TARGET_FD_STUCK_USER : !nr;
+	return closer < MAX_CLOSERS ? nr < TARGET_FD_STUCK_MAX : !nr;
 }
 
 /* Returns one that is idle, or a new one. HARD_MAX: there is none. */
@@ -209,29 +214,30 @@ static size_t find_closer(void)
 	return i;
 }
 
-/* Gives @closer some descriptors of one user, the one who has waited longest and may. */
+/* Gives @closer some descriptors of one tenant, the one who has waited longest and may. */
 static bool hand_to(size_t closer)
 {
 	struct closer *c = &state.shared->closers[closer];
-	uint32_t nr = 0, uid = UNKNOWN_USER;
+	struct tenant who = TENANT_UNKNOWN;
 	size_t nr_kept = 0;
+	uint32_t nr = 0;
 
 	for (size_t i = 0; i < state.nr_waiting; i++) {
 		const struct waiting_fd *w = &state.waiting[i];
-		bool is_taken = nr ? nr < AT_ONCE && w->uid == uid
-				   : may_have_closer(w->uid, closer);
+		bool is_taken = nr ? nr < AT_ONCE && tenant_is_same(w->who, who)
+				   : may_have_closer(w->who, closer);
 
 		if (!is_taken) {
 			state.waiting[nr_kept++] = *w;
 			continue;
 		}
-		uid = w->uid;
+		who = w->who;
 		c->fds[nr++] = w->fd;
 	}
 	state.nr_waiting = nr_kept;
 	if (!nr)
 		return false;
-	state.work[closer].uid = uid;
+	state.work[closer].who = who;
 	state.work[closer].since_ns = clock_now_ns();
 	atomic_store(&c->nr, nr);
 	wake(&c->nr);
@@ -263,20 +269,20 @@ static void hand_out(void)
 	}
 }
 
-void target_fd_opened(int fd, uint32_t uid)
+void target_fd_opened(int fd, struct tenant who)
 {
 	size_t nr = (size_t)fd + 1;
 
-	/* Out of memory: an unknown user pays. */
+	/* Out of memory: a tenant who is not known pays. */
 	if (!state.shared ||
-	    vec_grow(&state.users, &state.cap_users, nr, sizeof(*state.users), 0))
+	    vec_grow(&state.opened, &state.cap_opened, nr, sizeof(*state.opened), 0))
 		return;
-	while (state.nr_users < nr)
-		state.users[state.nr_users++] = 0;
-	state.users[fd] = uid + 1;
+	while (state.nr_opened < nr)
+		state.opened[state.nr_opened++] = (struct opened_fd){0};
+	state.opened[fd] = (struct opened_fd){who, true};
 }
 
-bool target_fd_has_room(uint32_t uid)
+bool target_fd_has_room(struct tenant who)
 {
 	uint64_t now_ns;
 
@@ -286,18 +292,19 @@ bool target_fd_has_room(uint32_t uid)
 		hand_out();
 	now_ns = clock_now_ns();
 	return state.nr_waiting < MAX_WAITING &&
-	       nr_at_work(uid, now_ns - STUCK_NS) < TARGET_FD_STUCK_USER;
+	       nr_at_work(who, now_ns - STUCK_NS) < TARGET_FD_STUCK_MAX;
 }
 
 void target_fd_close(int fd)
 {
-	bool is_known = fd >= 0 && (size_t)fd < state.nr_users && state.users[fd];
-	uint32_t uid = is_known ? state.users[fd] - 1 : UNKNOWN_USER;
+	struct tenant who = TENANT_UNKNOWN;
 
 	if (fd < 0)
 		return;
-	if (is_known)
-		state.users[fd] = 0;
+	if ((size_t)fd < state.nr_opened && state.opened[fd].is_known) {
+		who = state.opened[fd].who;
+		state.opened[fd].is_known = false;
+	}
 	if (!state.shared) {
 		close(fd);
 		return;
@@ -305,7 +312,7 @@ void target_fd_close(int fd)
 	/* Out of memory: it stays open. */
 	if (!vec_grow(&state.waiting, &state.cap_waiting, state.nr_waiting + 1,
 		      sizeof(*state.waiting), 0))
-		state.waiting[state.nr_waiting++] = (struct waiting_fd){fd, uid};
+		state.waiting[state.nr_waiting++] = (struct waiting_fd){fd, who};
 	if (state.nr_waiting >= AT_ONCE ||
 	    clock_now_ns() - state.handed_ns >= HAND_OUT_NS)
 		hand_out();
@@ -353,7 +360,7 @@ void target_fd_end(void)
 			;
 		munmap(state.shared, sizeof(*state.shared));
 	}
-	free(state.users);
+	free(state.opened);
 	free(state.waiting);
 	memset(&state, 0, sizeof(state));
 }

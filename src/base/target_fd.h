@@ -16,9 +16,10 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/quota.h"
 
-/** Most descriptors of one user that may wait at a time for their file system. */
-#define TARGET_FD_STUCK_USER 2
+/** Most descriptors of one tenant that may wait at a time for their file system. */
+#define TARGET_FD_STUCK_MAX 2
 
 /**
  * Starts the process that closes. Without it target_fd_close() closes by itself, as it does
@@ -32,14 +33,14 @@ int target_fd_begin(struct error *err);
  */
 void target_fd_end(void);
 
-/** Notes that @fd was opened for a file of the user @uid, who pays for its closing. */
-void target_fd_opened(int fd, uint32_t uid);
+/** Notes that @fd was opened for @who, who pays for its closing. */
+void target_fd_opened(int fd, struct tenant who);
 
 /**
- * May another file of this user be opened? Not while TARGET_FD_STUCK_USER of his are being
+ * May another file be opened for @who? Not while TARGET_FD_STUCK_MAX of its are being
  * closed for a second, or too many wait to be closed.
  */
-bool target_fd_has_room(uint32_t uid);
+bool target_fd_has_room(struct tenant who);
 
 /** Closes @fd, soon. Nothing may be done with it any more. Negative: nothing to do. */
 void target_fd_close(int fd);

@@ -141,7 +141,7 @@ static bool is_whole(const struct look *look, bool has_fd)
 	       (look->text != NULL) == (with_text && !look->rc);
 }
 
-static bool take_result(struct wire_reader *reply, struct look *look, uint32_t uid,
+static bool take_result(struct wire_reader *reply, struct look *look, struct tenant who,
 			int *fds, size_t nr_fds, size_t *used)
 {
 	bool has_fd = false;
@@ -153,7 +153,7 @@ static bool take_result(struct wire_reader *reply, struct look *look, uint32_t u
 		return true;
 	look->fd = fds[(*used)++];
 	if (look->what == LOOK_FILE)
-		target_fd_opened(look->fd, uid);
+		target_fd_opened(look->fd, who);
 	return true;
 }
 
@@ -168,7 +168,7 @@ static int take_results(struct wire_reader *reply, struct look_group *groups, si
 		no_results(groups[i].looks, groups[i].nr, 0);
 	for (size_t i = 0; i < nr; i++)
 		for (size_t k = 0; k < groups[i].nr && is_good; k++)
-			is_good = take_result(reply, &groups[i].looks[k], groups[i].uid,
+			is_good = take_result(reply, &groups[i].looks[k], groups[i].who,
 					      fds, nr_fds, &used);
 	if (is_good && used == nr_fds && reply->pos == reply->len)
 		return 0;

@@ -107,7 +107,7 @@ static void close_received(struct worker *w)
 	struct message_fds *fds = &w->call.fds;
 
 	while (fds->nr) {
-		target_fd_opened(fds->fd[--fds->nr], w->uid);
+		target_fd_opened(fds->fd[--fds->nr], w->who);
 		target_fd_close(fds->fd[fds->nr]);
 	}
 }

@@ -23,20 +23,19 @@
 #include "base/clock.h"
 #include "base/target_fd.h"
 
-#define ALICE 1000u
-#define BOB   1001u
+static const struct tenant alice = {.uid = 1000}, bob = {.uid = 1001};
 
 static bool is_open(int fd)
 {
 	return fcntl(fd, F_GETFD) >= 0;
 }
 
-static int opened(uint32_t uid)
+static int opened(struct tenant who)
 {
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	assert_true(fd >= 0);
-	target_fd_opened(fd, uid);
+	target_fd_opened(fd, who);
 	return fd;
 }
 
@@ -103,10 +102,10 @@ static void begin(void)
 
 static void without_a_process_they_are_closed_here(void **state)
 {
-	int fd = opened(ALICE);
+	int fd = opened(alice);
 
 	(void)state;
-	assert_true(target_fd_has_room(ALICE));
+	assert_true(target_fd_has_room(alice));
 	target_fd_close(fd);
 	assert_false(is_open(fd));
 	target_fd_close(-1);
@@ -121,7 +120,7 @@ static void many_are_closed(void **state)
 	(void)state;
 	begin();
 	for (size_t i = 0; i < 1000; i++)
-		fds[i] = opened(i % 2 ? ALICE : BOB);
+		fds[i] = opened(i % 2 ? alice : bob);
 	for (size_t i = 0; i < 1000; i++)
 		target_fd_close(fds[i]);
 	target_fd_end();
@@ -131,19 +130,19 @@ static void many_are_closed(void **state)
 }
 
 /* Hands out a descriptor of @uid, and stops whoever closes it or the next one. */
-static void get_stuck(uint32_t uid)
+static void get_stuck(struct tenant who)
 {
 	static int warm;
 
 	/* A closer exists when it has closed one. */
-	warm = opened(uid);
+	warm = opened(who);
 	target_fd_close(warm);
 	pause_ms(110);
-	assert_true(target_fd_has_room(uid));
+	assert_true(target_fd_has_room(who));
 	assert_true(are_closed(&warm, 1));
 	assert_int_equal(tell_children(closer(), SIGSTOP), 1);
 	pause_ms(110);
-	target_fd_close(opened(uid));
+	target_fd_close(opened(who));
 }
 
 /* Who has one that is stuck has others closed; who has two is not served any more. */
@@ -153,24 +152,24 @@ static void stuck_ones_are_of_their_user(void **state)
 
 	(void)state;
 	begin();
-	get_stuck(ALICE);
+	get_stuck(alice);
 	pause_ms(110);
-	of_alice = opened(ALICE);
+	of_alice = opened(alice);
 	target_fd_close(of_alice);
 	assert_true(are_closed(&of_alice, 1));
-	assert_true(target_fd_has_room(ALICE));
+	assert_true(target_fd_has_room(alice));
 	assert_int_equal(tell_children(closer(), SIGSTOP), 2);
 	pause_ms(110);
-	of_alice = opened(ALICE);
+	of_alice = opened(alice);
 	target_fd_close(of_alice);
 	pause_ms(110);
-	third = opened(ALICE);
+	third = opened(alice);
 	target_fd_close(third);
 	pause_ms(1100);
-	assert_false(target_fd_has_room(ALICE));
-	assert_true(target_fd_has_room(BOB));
+	assert_false(target_fd_has_room(alice));
+	assert_true(target_fd_has_room(bob));
 	pause_ms(110);
-	of_bob = opened(BOB);
+	of_bob = opened(bob);
 	target_fd_close(of_bob);
 	assert_true(are_closed(&of_bob, 1));
 	assert_true(is_open(of_alice));
@@ -194,7 +193,7 @@ static void whoever_ends_closes_the_others(void **state)
 	child = fork();
 	if (!child) {
 		begin();
-		get_stuck(ALICE);
+		get_stuck(alice);
 		close(wait_fds[1]);
 		target_fd_end();
 		target_fd_leave();
@@ -218,12 +217,12 @@ static void killed_ones_are_not_needed(void **state)
 
 	(void)state;
 	begin();
-	fds[0] = opened(ALICE);
+	fds[0] = opened(alice);
 	kill(closer(), SIGKILL);
 	pause_ms(200);
 	target_fd_close(fds[0]);
 	pause_ms(110);
-	fds[1] = opened(ALICE);
+	fds[1] = opened(alice);
 	target_fd_close(fds[1]);
 	assert_true(are_closed(fds, 2));
 	target_fd_end();

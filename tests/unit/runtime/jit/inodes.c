@@ -85,11 +85,11 @@ static int tear_down(void **state)
 static struct jit_inode probe_file(struct jit_inodes *in, int fd,
 				   const struct jit_interface *at)
 {
-	struct jit_inode inode = jit_inodes_probe(in, fd, &self, at);
+	struct jit_inode inode = jit_inodes_probe(in, (struct tenant){0}, fd, &self, at);
 
 	if (inode.is_pending) {
 		assert_true(jit_inodes_settle(in, -1));
-		inode = jit_inodes_probe(in, fd, &self, at);
+		inode = jit_inodes_probe(in, (struct tenant){0}, fd, &self, at);
 	}
 	assert_false(inode.is_pending);
 	return inode;
@@ -253,19 +253,21 @@ static void one_is_probed_at_a_time(void **state)
 	_cleanup_close_ int other = copy_of_self(SIZE_MAX);
 
 	(void)state;
-	one = jit_inodes_probe(inodes, copy, &self, &point);
+	one = jit_inodes_probe(inodes, (struct tenant){0}, copy, &self, &point);
 	assert_true(one.is_pending && one.number && !one.probed_ns);
-	two = jit_inodes_probe(inodes, other, &self, &point);
+	two = jit_inodes_probe(inodes, (struct tenant){0}, other, &self, &point);
 	assert_true(two.is_pending && !two.number);
-	assert_false(jit_inodes_probe(inodes, self.fd, &self, &point).is_pending);
+	assert_false(jit_inodes_probe(inodes, (struct tenant){0}, self.fd, &self, &point)
+			     .is_pending);
 	jit_inodes_begin_sweep(inodes);
 	jit_inodes_keep(inodes, first.number);
 	jit_inodes_end_sweep(inodes);
 	assert_true(jit_inodes_settle(inodes, -1));
 	assert_false(jit_inodes_settle(inodes, -1));
 	assert_int_equal(nr_probed(), 2);
-	assert_int_equal(jit_inodes_probe(inodes, copy, &self, &point).number,
-			 one.number);
+	assert_int_equal(
+		jit_inodes_probe(inodes, (struct tenant){0}, copy, &self, &point).number,
+		one.number);
 	remove_all_but(first);
 	assert_int_equal(nr_probed(), 1);
 }
@@ -278,11 +280,11 @@ static void none_is_probed_after_the_end(void **state)
 
 	(void)state;
 	probe_self();
-	jit_inodes_probe(inodes, copy, &self, &point);
+	jit_inodes_probe(inodes, (struct tenant){0}, copy, &self, &point);
 	jit_inodes_end(inodes);
-	one = jit_inodes_probe(inodes, copy, &self, &point);
+	one = jit_inodes_probe(inodes, (struct tenant){0}, copy, &self, &point);
 	assert_true(one.number && one.probed_ns && !one.is_pending);
-	one = jit_inodes_probe(inodes, other, &self, &point);
+	one = jit_inodes_probe(inodes, (struct tenant){0}, other, &self, &point);
 	assert_true(one.number && !one.probed_ns && !one.is_pending);
 	assert_int_equal(nr_probed(), 2);
 }
