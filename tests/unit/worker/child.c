@@ -156,6 +156,7 @@ static void a_container_does_not_use_up_what_its_users_have(void **state)
 		get_stuck(w, container);
 	assert_true(is_refused(w, container));
 	assert_false(is_refused(w, (struct tenant){0}));
+	assert_false(is_refused(w, (struct tenant){.container = 8}));
 	assert_false(is_refused(w, user(1000)));
 	worker_free(w);
 	freezer_thaw();
