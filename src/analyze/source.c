@@ -480,14 +480,14 @@ bool source_path_is_below(const struct source_path_rule *rules, size_t nr_rules,
 }
 
 /* Where a file may be. */
-struct candidate {
+struct source_place {
 	const char *path;
 	bool is_named; /* by a program, and not by a rule of the caller's */
 };
 
 /* Lists where a file may be: by the first matching rule, and at its own path. */
 static size_t candidates_of(const struct attacher *t, const char *path,
-			    struct candidate ret[2])
+			    struct source_place ret[2])
 {
 	size_t nr = 0;
 	const char *rest;
@@ -510,7 +510,7 @@ static size_t candidates_of(const struct attacher *t, const char *path,
 	/* On disk any of the files with this path may be found. */
 	if (!t->search->is_strangers && (path[0] == '/' || !nr) &&
 	    !is_path_shared(t, path))
-		ret[nr++] = (struct candidate){path, true};
+		ret[nr++] = (struct source_place){path, true};
 	return nr;
 }
 
@@ -527,7 +527,7 @@ static int open_as_nobody(const char *path, struct stat *st)
 	return fd == -EACCES && access(path, F_OK) ? -errno : fd;
 }
 
-static int open_source(const struct attacher *t, const struct candidate *c,
+static int open_source(const struct attacher *t, const struct source_place *c,
 		       struct stat *st)
 {
 	const struct file_opener *opener = &t->search->opener;
@@ -538,7 +538,7 @@ static int open_source(const struct attacher *t, const struct candidate *c,
 			    : io_open_regular(c->path, st);
 }
 
-static int read_source(const struct attacher *t, const struct candidate *c, size_t max,
+static int read_source(const struct attacher *t, const struct source_place *c, size_t max,
 		       char **ret, size_t *ret_len, struct stat *st)
 {
 	_cleanup_close_ int fd = open_source(t, c, st);
@@ -572,7 +572,7 @@ static int give_recorded(struct attacher *t, const struct profile_source *from,
 			 bool looks_on_disk, struct attribution_source *source)
 {
 	struct profile_source_run run = {.first_line = 1, .nr_lines = from->nr_lines};
-	struct candidate candidates[2] = {0};
+	struct source_place candidates[2] = {0};
 	size_t nr = 0, len;
 	struct stat st;
 
@@ -658,7 +658,7 @@ static const char *doubt_of(const struct attacher *t, const struct stat *st,
  * Attaches a file. Return: 0 if it was that file (shown or not), -ENOMEM, or another
  * error.
  */
-static int attach_file(struct attacher *t, const struct candidate *c,
+static int attach_file(struct attacher *t, const struct source_place *c,
 		       struct attribution_file *file)
 {
 	struct attribution_source *source = &file->source;
@@ -715,7 +715,7 @@ static bool is_no_file(const char *path)
 static int attach_from_disk(struct attacher *t, struct attribution_file *file)
 {
 	struct attribution_source *source = &file->source;
-	struct candidate candidates[2] = {0};
+	struct source_place candidates[2] = {0};
 	const char *path = file->path, *looked;
 	size_t nr = candidates_of(t, path, candidates);
 	int why = -ENOENT;
@@ -882,7 +882,7 @@ static int attach_all(struct attacher *t, struct attribution *a)
  * Compares the file at @c. Return: 0 if there was one, -ENOMEM, or another error:
  * nothing is known.
  */
-static int compare_file(struct attacher *t, const struct candidate *c,
+static int compare_file(struct attacher *t, const struct source_place *c,
 			const struct profile_source *recorded,
 			struct attribution_file *file)
 {
@@ -915,7 +915,7 @@ static int compare_all(struct attacher *t, struct attribution *a)
 
 	for (size_t i = 0; i < a->nr_files && !r; i++) {
 		struct attribution_file *file = &a->files[i];
-		struct candidate candidates[2] = {0};
+		struct source_place candidates[2] = {0};
 		const struct profile_source *recorded = recorded_of(t, file);
 		size_t nr = candidates_of(t, file->path, candidates);
 		int why = -ENOENT;
