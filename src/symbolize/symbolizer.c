@@ -191,6 +191,8 @@ static bool is_used_up(const struct symbolizer *s, struct tenant who)
 	       time_share_is_used_up(s->config.share, who, clock_now_ns());
 }
 
+#define NO_ROOT UINT64_MAX
+
 /* Are its debug files looked for in a root that shows the same to everybody? */
 static bool has_public_names(const struct symbolizer *s, const struct target_file *file)
 {
@@ -223,22 +225,24 @@ static void note_wanting(struct source *source, struct tenant who)
  * A user can put a forged debug file for any program into a root of his own: what is found
  * there names the code only of processes with that root. All others share one source, so
  * that their libraries are decoded once, and the process whose root and rights count, its
- * user, has the machine's root. A process that can open nothing may share it, too.
+ * user, has the machine's root. A process that can open nothing shares it when it has a
+ * user: before that, names would be missing for good.
  *
  * Returns the number of the file's source; initialises a new one.
  */
 static uint32_t file_source(struct symbolizer *s, const struct process *proc,
 			    const struct mapping *m)
 {
-	bool is_public = !s->config.is_shared || process_has_machines_root(proc);
-	uint64_t root_id = is_public || !process_may_open(proc) ||
-					   has_public_names(s, m->file)
-				   ? 0
-				   : proc->root_id;
-	uint32_t i =
-		source_in(s, SOURCE_FILE, m->file, root_id, OBJECT_FILE, m->file->path);
+	bool may_open = process_may_open(proc);
+	bool is_public = !s->config.is_shared ||
+			 (may_open && process_has_machines_root(proc));
+	uint64_t root_id = may_open ? proc->root_id : NO_ROOT;
 	struct source *source;
+	uint32_t i;
 
+	if (is_public || has_public_names(s, m->file))
+		root_id = 0;
+	i = source_in(s, SOURCE_FILE, m->file, root_id, OBJECT_FILE, m->file->path);
 	if (i == TABLE_NO_SOURCE)
 		return i;
 	source = &s->table.sources[i];
@@ -250,8 +254,7 @@ static uint32_t file_source(struct symbolizer *s, const struct process *proc,
 		       m->file->build_id_len);
 		source->object->build_id_len = m->file->build_id_len;
 	}
-	if ((is_public || root_id) && !may_search(source->object) &&
-	    process_may_open(proc)) {
+	if ((is_public || root_id) && !may_search(source->object) && may_open) {
 		source->object->user = proc;
 		source->object->root_id = proc->root_id;
 		source->path = m->path;

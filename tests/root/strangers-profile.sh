@@ -93,11 +93,13 @@ named_by_programs() {
 	wait $recorder || return 1
 	# shellcheck disable=SC2086 # a list of numbers
 	kill_own $pids
-	"$LB" annotate --json all.gz >json 2>said && "$LB" html -o all.html all.gz 2>>said &&
-		"$LB" annotate --no-pager all.gz >text 2>>said || { cat said; return 1; }
+	"$LB" annotate --json all.gz >json 2>said || { cat said; return 1; }
+	"$LB" html -o all.html all.gz 2>>said || { cat said; return 1; }
+	"$LB" annotate --no-pager all.gz >text 2>>said || { cat said; return 1; }
 	for file in json all.html text; do
 		! grep -q only_root_may $file || { echo "the secret is in $file"; return 1; }
-		grep -q only_roots_program_may $file && grep -q everybody_may $file || { echo "no sources in $file"; return 1; }
+		grep -q only_roots_program_may $file || { echo "no source of root's in $file"; return 1; }
+		grep -q everybody_may $file || { echo "no source of the user's in $file"; return 1; }
 	done
 	grep -q "source not shown: the recording has not read $here/secret.c, and not every user may; use --sources" json ||
 		{ echo "no note"; return 1; }

@@ -326,7 +326,7 @@ static void test_forged_debug_file(void **state)
 	struct symbolizer_config config = {.is_shared = true, .debug_dir = debug_dir};
 	struct target_file *file = open_file("stripped", "/opt/stripped");
 	uint64_t ip = ip_of(BASE, fixture_vaddr("prog", "fn"));
-	uint32_t lie, id = 0;
+	uint32_t lie, lost, id = 0;
 
 	(void)state;
 	snprintf(debug_dir, sizeof(debug_dir), "%s/debug", fixture_dir);
@@ -336,14 +336,15 @@ static void test_forged_debug_file(void **state)
 	map_at(&liar, MAPPING_FILE, file, BASE, 0);
 	lie = symbolizer_want(sym, &liar, ip, FRAME_LEAF, 1, 2);
 	assert_string_equal(function_of(resolve_one(lie)), "lie");
-	/* Who can open nothing shares the source of all, but is not its user. */
+	/* What one who can open nothing leaves without a name has one for others. */
 	map_at(&unknown, MAPPING_FILE, file, BASE, 0);
-	symbolizer_want(sym, &unknown, ip + 1, FRAME_LEAF, 1, 2);
+	lost = symbolizer_want(sym, &unknown, ip, FRAME_LEAF, 1, 2);
 	assert_int_equal(symbolizer_want(sym, &liar, ip, FRAME_LEAF, 1, 2), lie);
 	for (size_t i = 0; i < ARRAY_SIZE(users); i++) {
 		map_at(&users[i], MAPPING_FILE, file, BASE, 0);
 		id = symbolizer_want(sym, &users[i], ip, FRAME_LEAF, 1, 2);
 		assert_string_equal(function_of(resolve_one(id)), "fn");
+		assert_int_not_equal(id, lost);
 		assert_ptr_equal(object_user(symbolizer_get(sym, id)->object), &users[0]);
 		maps_deinit(&users[i].maps);
 	}
