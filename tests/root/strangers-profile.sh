@@ -81,13 +81,13 @@ spin() {
 named_by_programs() {
 	printf 'int only_roots_program_may_read_this;\n' >own.c
 	chmod 600 own.c
-	spin spy "$here/secret.c" && spin open "$here/public.c" && spin roots "$here/own.c" || return 1
+	spin spy "$here/secret.c" && spin open "$here/public.c" && spin keeps "$here/own.c" || return 1
 	"$LB" record -a -F 499 -o all.gz >record.out 2>&1 &
 	recorder=$!
 	wait_until 60 records $recorder || { cat record.out; return 1; }
 	setpriv --reuid=65534 --clear-groups ./spy & pids=$!
 	setpriv --reuid=65534 --clear-groups ./open & pids="$pids $!"
-	./roots & pids="$pids $!"
+	./keeps & pids="$pids $!"
 	for pid in $pids; do works "$pid" 400; done
 	kill -INT $recorder
 	wait $recorder || return 1
