@@ -300,15 +300,14 @@ static void send_batch(struct unwind_texts *t, const struct process *p)
 	}
 	batch->tenant = p->tenant;
 	batch->begin_ns = clock_now_ns();
-	shared_worker_send(
-		t->decoder,
-		&(struct shared_request){.op = DECODER_CFI_JIT,
-					 .fd = t->store->read_fd,
-					 .deadline_ms = ROWS_DEADLINE_MS,
-					 .who = p->tenant,
-					 .take = take_texts,
-					 .ctx = t},
-		&content);
+	shared_worker_send(t->decoder,
+			   &(struct shared_request){.op = DECODER_CFI_JIT,
+						    .fd = t->store->read_fd,
+						    .deadline_ms = ROWS_DEADLINE_MS,
+						    .who = p->tenant,
+						    .take = take_texts,
+						    .ctx = t},
+			   &content);
 }
 
 /* ---- texts of one image ---- */
