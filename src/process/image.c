@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "process/table.h"
 #include "process/tenant.h"
 
 /* The kernel reports a fork at most this long after the child's start time. */
@@ -266,9 +265,8 @@ static void set_tenant(struct process_table *t, struct image *img, struct tenant
 	quota_add(&t->mapping_quota, who, p->maps.nr);
 }
 
-/* Where the caller chose the targets, tenants share no table, and a user is one. */
-static struct tenant tenant_of(const struct process_table *t, const struct process *p,
-			       const struct look *cgroup)
+struct tenant image_tenant(const struct process_table *t, const struct process *p,
+			   const struct look *cgroup)
 {
 	if (t->is_shared)
 		return tenant_find(&t->places, p, cgroup);
@@ -278,14 +276,7 @@ static struct tenant tenant_of(const struct process_table *t, const struct proce
 void image_find_tenant(struct process_table *t, struct image *img,
 		       const struct look *cgroup)
 {
-	set_tenant(t, img, tenant_of(t, &img->proc, cgroup));
-}
-
-struct tenant process_table_tenant(void *ctx, uint32_t uid, const struct look *cgroup)
-{
-	const struct process p = {.uid = uid, .tenant = TENANT_UNKNOWN};
-
-	return tenant_of(ctx, &p, cgroup);
+	set_tenant(t, img, image_tenant(t, &img->proc, cgroup));
 }
 
 void image_count_maps(struct process_table *t, const struct image *img, size_t nr_before)

@@ -164,6 +164,12 @@ void image_end(struct image *img, uint64_t time_ns);
  */
 void image_inherit(struct image *img, const struct image *from);
 
+/**
+ * As tenant_find(). Where the caller chose the targets, tenants share no table, and a user
+ * is one.
+ */
+struct tenant image_tenant(const struct process_table *t, const struct process *p,
+			   const struct look *cgroup);
 /** Finds @img's tenant, who pays for its places from now on. */
 void image_find_tenant(struct process_table *t, struct image *img,
 		       const struct look *cgroup);

@@ -800,6 +800,13 @@ struct process *process_table_first_told(struct process_table *t,
 	return process_table_first_sample(t, &id, first->time_ns);
 }
 
+struct tenant process_table_tenant(void *ctx, uint32_t uid, const struct look *cgroup)
+{
+	const struct process p = {.uid = uid, .tenant = TENANT_UNKNOWN};
+
+	return image_tenant(ctx, &p, cgroup);
+}
+
 /* ---- maintenance ---- */
 
 /*

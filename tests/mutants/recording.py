@@ -41,7 +41,7 @@ MUTANTS = [
      "may_open ? proc->root_id : NO_ROOT;", "may_open ? proc->root_id : 0;"),
     ("foreign-user-of-all-names", "files that shared debug info names are opened in a user's own root",
      "src/symbolize/symbolizer.c", "unit symbolize/symbolizer",
-     "if ((is_public || root_id) && !object_user", "if (!object_user"),
+     "if ((is_public || root_id) && !may_search", "if (!may_search"),
     ("own-mounts-for-all", "a user's mounts over the machine's root count for other users",
      "src/process/process.c", "unit process/table_live symbolize/symbolizer",
      "(proc->root_kind == ROOT_COPY && proc->in_our_user_ns)", "proc->root_kind == ROOT_COPY"),

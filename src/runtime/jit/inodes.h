@@ -11,8 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/quota.h"
 #include "base/cleanup.h"
+#include "base/quota.h"
 #include "decode/jit/interface.h"
 
 struct jit_inodes;
