@@ -171,14 +171,16 @@ static void a_container_does_not_use_up_what_its_users_have(void **state)
  */
 static void when_many_are_stuck_others_are_served(void **state)
 {
+	/* A reader: less time is given to it to die than to a decoder. */
+	const struct worker_config config = {.kind = WORKER_READER};
 	struct worker *w, *running;
 	struct worker_stats stats;
 	uint32_t uid = 1000;
 
 	if (!freezer_is_there(state))
 		skip();
-	assert_int_equal(worker_new(NULL, &w, NULL), 0);
-	assert_int_equal(worker_new(NULL, &running, NULL), 0);
+	assert_int_equal(worker_new(&config, &w, NULL), 0);
+	assert_int_equal(worker_new(&config, &running, NULL), 0);
 	while (uid < 1000 + CHILD_MANY_UNDEAD)
 		get_stuck(w, user(uid++));
 	assert_int_equal(child_nr_undead(), CHILD_MANY_UNDEAD);
