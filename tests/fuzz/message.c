@@ -130,9 +130,9 @@ pid_t child_parent(void)
 	return getpid();
 }
 
-uint64_t child_kill(struct child *child, uint32_t uid, int wait_ms, uint64_t *cpu_ns)
+uint64_t child_kill(struct child *child, struct tenant who, int wait_ms, uint64_t *cpu_ns)
 {
-	(void)uid;
+	(void)who;
 	(void)wait_ms;
 	(void)cpu_ns;
 	if (child->sock >= 0)
@@ -141,16 +141,16 @@ uint64_t child_kill(struct child *child, uint32_t uid, int wait_ms, uint64_t *cp
 	return 0;
 }
 
-bool child_has_room(uint32_t uid)
+bool child_has_room(struct tenant who)
 {
-	(void)uid;
+	(void)who;
 	return true;
 }
 
-void child_charge_undead(const uint64_t *cpu_ns, uint32_t uid)
+void child_charge_undead(const uint64_t *cpu_ns, struct tenant who)
 {
 	(void)cpu_ns;
-	(void)uid;
+	(void)who;
 }
 
 bool child_is_undead(uint64_t number)
