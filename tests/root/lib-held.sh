@@ -48,3 +48,26 @@ frozen() {
 	grep -q "$(basename "$file") has the GDB JIT interface, " frozen.err || { echo "the file was not looked at"; return 1; }
 	tail -n 1 longest
 }
+
+# ended_meanwhile FILE: like frozen(), but the recording ends while the lock is held
+ended_meanwhile() {
+	rm -f stop
+	"$LB" record -a -d 60 -o meanwhile.pb.gz >meanwhile.out 2>&1 &
+	recorder=$!
+	wait_until 30 records $recorder || return 1
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$1" 100 20 &
+	program=$!
+	sleep 2
+	"$held" "$1" 8 >held.out 2>&1 &
+	holder=$!
+	wait_until 60 grep -q held held.out || return 1
+	forks stop >longest &
+	forker=$!
+	wait_until 30 grep -q begun longest
+	kill -INT $recorder
+	wait $recorder $holder 2>/dev/null
+	touch stop
+	kill $program
+	wait $forker
+	tail -n 1 longest
+}
