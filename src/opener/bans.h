@@ -46,8 +46,9 @@ void bans_add(struct bans *b, const struct ban_subject *subject, struct tenant w
 
 /**
  * Is it banned for @who? A process is for everybody. A mount is for who was late there, as
- * far as that is known: others may use it, too, and it may be the root of all. For @ban_ns it is, and as long as the child that got stuck there is: a good
- * one may be late once, because of a slow disk, or while a large process forks.
+ * far as that is known: others may use it, too, and it may be the root of all. It is banned
+ * for @ban_ns, and as long as the child that got stuck there is: a good one may be late
+ * once, because of a slow disk, or while a large process forks.
  */
 bool bans_have(const struct bans *b, const struct ban_subject *subject, struct tenant who,
 	       uint64_t now_ns, uint64_t ban_ns, bool (*is_stuck)(uint64_t number));
