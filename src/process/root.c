@@ -50,11 +50,10 @@ static struct root *add(struct roots *roots, int fd, const struct root_key *key,
 {
 	struct root *root;
 
+	/* Each has a descriptor, so their budget is the limit. */
 	if (vec_grow(&roots->items, &roots->cap, roots->nr + 1, sizeof(*roots->items),
-		     ROOTS_MAX)) {
-		roots->budget->nr_refused++;
+		     roots->budget->max))
 		return NULL;
-	}
 	root = calloc(1, sizeof(*root));
 	if (!root || hashmap_add(&roots->by_key, key_hash(key), (uint32_t)roots->nr)) {
 		free(root);

@@ -39,8 +39,6 @@ struct roots {
 	uint64_t last_id;
 };
 
-#define ROOTS_MAX 4096
-
 /** @budget is borrowed. Return: NULL when out of memory. */
 struct roots *roots_new(struct fd_budget *budget);
 /** Frees all roots, even referenced ones. */
