@@ -34,6 +34,8 @@ profiled() {
 	if told "$profiled_name" lineburn "$profiled_command" -o "$profiled_name.pb.gz" "$@"; then
 		lineburn annotate --json "$profiled_name.pb.gz" >"$profiled_name.json" \
 			2>"$profiled_name.json.err"
+		lineburn annotate --json --time 5- "$profiled_name.pb.gz" >"$profiled_name.later.json" \
+			2>"$profiled_name.later.err"
 	else
 		told "$profiled_name.verbose" lineburn "$profiled_command" -vv -o again.pb.gz "$@"
 	fi
