@@ -11,6 +11,7 @@ LB=$(realpath "${1:?usage: run.sh BIN [SCRIPT...]}")
 shift
 [ $# -gt 0 ] || set -- "$here"/test_*.py
 TMPDIR=$(mktemp -d)
+chmod 755 "$TMPDIR"
 export LB TMPDIR
 unset PYTHONPATH PYTHONHOME LINEBURN_PYTHON_HOOK LINEBURN_NUMBA_CACHE_DIR NUMBA_CACHE_DIR
 [ -n "${KEEP:-}" ] || trap 'rm -rf "$TMPDIR"' EXIT

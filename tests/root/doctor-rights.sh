@@ -113,6 +113,7 @@ cat >said.expected <<'END'
 collector 000000c000000000
 command 0000000000000000
 lineburn-broker 0000018400080004
+lineburn-closer 0000000000000000
 lineburn-output 0000000000000000
 END
 # shellcheck disable=SC2016 # the command's own words
