@@ -103,7 +103,6 @@ static _Noreturn int close_for_ever(void *arg)
 		for (uint32_t i = 0; i < nr; i++)
 			syscall(SYS_close, c->fds[i]);
 		atomic_store(&c->nr, IDLE);
-		wake(&c->nr);
 	}
 }
 
@@ -384,12 +383,16 @@ static bool is_left(int fd)
 
 void target_fd_leave(void)
 {
-	DIR *own;
 	const struct dirent *entry;
+	DIR *own;
 
 	if (!state.shared)
 		return;
 	fflush(NULL);
+	/* First, as there may be no descriptor for the folder. */
+	close(STDIN_FILENO);
+	close(STDOUT_FILENO);
+	close(STDERR_FILENO);
 	own = opendir("/proc/self/fd");
 	while (own && (entry = readdir(own))) {
 		int fd = atoi(entry->d_name);
@@ -397,7 +400,4 @@ void target_fd_leave(void)
 		if (fd != dirfd(own) && !is_left(fd))
 			close(fd);
 	}
-	close(STDIN_FILENO);
-	close(STDOUT_FILENO);
-	close(STDERR_FILENO);
 }
