@@ -42,12 +42,13 @@ struct payers {
 	size_t nr;
 };
 
+/* Root pays for nothing, so with it nobody does. */
 static inline struct payers payers_of_one(struct tenant who)
 {
-	return (struct payers){.items = {who}, .nr = 1};
+	return (struct payers){.items = {who}, .nr = who.container || who.uid};
 }
 
-/** Adds who shares it now. Root pays for nothing, so nobody does. */
+/** Adds who shares it now. */
 void payers_add(struct payers *p, struct tenant who);
 
 /* Zero-initialise. */

@@ -446,9 +446,8 @@ static struct target_file *keep(struct file_cache *c, struct cached_file *known,
 	e->file.size_bytes = f->identity.size_bytes;
 	e->file.verify_build_id = f->by_path;
 	e->file.tenant = source->tenant;
-	e->file.payers = payers_of_one(source->tenant);
-	if (e->is_everybodys || tenant_is_same(source->tenant, (struct tenant){0}))
-		e->file.payers.nr = 0;
+	e->file.payers = e->is_everybodys ? (struct payers){0}
+					  : payers_of_one(source->tenant);
 	e->root = root_ref(source->root);
 	return &e->file;
 }
