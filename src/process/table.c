@@ -694,9 +694,12 @@ static struct image *identify(struct process_table *t, const struct lb_image *id
 	return img;
 }
 
-bool process_table_is_identified(struct process_table *t, const struct lb_image *id)
+const struct process *process_table_identified(struct process_table *t,
+					       const struct lb_image *id)
 {
-	return image_identified(t, id);
+	struct image *img = image_identified(t, id);
+
+	return img ? &img->proc : NULL;
 }
 
 static void mark_sampled(struct process_table *t, struct image *img, uint64_t time_ns)

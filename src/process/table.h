@@ -117,10 +117,11 @@ struct process *process_table_expect(struct process_table *t, const struct lb_im
 				     uint64_t time_ns);
 
 /**
- * Returns whether an image of exactly this identity is known. If not, pending task
- * events may announce it: read them before a look-up by time.
+ * Returns the image of exactly this identity, or NULL: it is not known, but pending task
+ * events may announce it. Read them before a look-up by time.
  */
-bool process_table_is_identified(struct process_table *t, const struct lb_image *id);
+const struct process *process_table_identified(struct process_table *t,
+					       const struct lb_image *id);
 
 /**
  * Finds the image of this identity that ran at @time_ns, or reads it from /proc; NULL

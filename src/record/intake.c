@@ -391,7 +391,7 @@ static void on_task_event(void *ctx, const struct task_event *ev)
  */
 static void read_missing_events(struct intake *in, const struct lb_image *id)
 {
-	if (!process_table_is_identified(in->processes, id))
+	if (!process_table_identified(in->processes, id))
 		task_ring_read(in->tasks, on_task_event, in);
 }
 
@@ -412,7 +412,7 @@ static void on_announced(void *ctx, bool is_next)
 
 static bool on_knows(void *ctx, const struct lb_image *image)
 {
-	return process_table_is_identified(((struct intake *)ctx)->processes, image);
+	return process_table_identified(((struct intake *)ctx)->processes, image);
 }
 
 static void on_first_sample(void *ctx, const struct lb_first_sample *first)

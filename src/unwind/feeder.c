@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/time_share.h"
 #include "base/vec.h"
 #include "process/file.h"
 #include "process/table.h"
@@ -41,9 +42,14 @@
  */
 #define FIRST_WAIT_NS   5000000ULL
 #define LONGEST_WAIT_NS 1000000000ULL
-/* Limit for queries of all processes: the reader needs some 0.2 ms for each. */
+/*
+ * Limit for queries of all processes: the reader needs some 0.2 ms for each. One tenant may
+ * have all of them, but while others wait, whoever had less is first: a query takes
+ * ASK_NS of its time (base/time_share.h counts that four times).
+ */
 #define ASKS_PER_SECOND   200
 #define ASKS_AT_ONCE      50
+#define ASK_NS            (1000000000ULL / ASKS_PER_SECOND / 4)
 #define SEGMENTS_OF_IMAGE 32768 /* most of one image */
 /* A smaller gap between two texts is padding, not code. */
 #define MIN_GAP_BYTES 64
@@ -90,6 +96,7 @@ struct segment_list {
 
 struct waiting_request {
 	struct lb_unwind_request request;
+	struct tenant tenant; /* has paid for the place */
 	uint64_t time_ns; /* CLOCK_MONOTONIC: when it came */
 };
 
@@ -103,6 +110,7 @@ struct unwind_feeder {
 	struct segment_list segments; /* work space */
 	uint64_t asks_since_ns; /* when the remaining queries were last computed */
 	uint64_t asks_left;
+	struct time_share asks;
 
 	struct watched_image *images; /* by id; heap */
 	size_t nr_images, cap_images;
@@ -117,6 +125,7 @@ struct unwind_feeder {
 
 	struct waiting_request *requests; /* heap */
 	size_t nr_requests, cap_requests;
+	struct quota request_quota;
 	uint64_t jit_changes; /* of all images, at the last comparison */
 	bool is_expecting; /* some images may have changed */
 	bool is_behind; /* the last look ran out of time */
@@ -140,6 +149,11 @@ int unwind_feeder_new(uint64_t max_row_bytes, const struct unwind_kmaps *maps,
 	w->reader = reader;
 	w->asks_left = ASKS_AT_ONCE;
 	w->asks_since_ns = clock_now_ns();
+	w->asks = (struct time_share){.is_shared = is_shared, .burst_ns = UINT64_MAX / 4};
+	if (is_shared)
+		w->request_quota = (struct quota){.what = "requests for unwind tables",
+						  .loss = "its stacks may be cut",
+						  .max = MAX_REQUESTS};
 	rc = unwind_tables_new(max_row_bytes, maps, &w->tables, err);
 	if (!rc && is_shared)
 		unwind_tables_share(w->tables);
@@ -171,6 +185,7 @@ void unwind_feeder_free(struct unwind_feeder *w)
 	free(w->images);
 	free(w->used);
 	free(w->requests);
+	quota_deinit(&w->request_quota);
 	free(w->segments.items);
 	unwind_texts_free(w->texts);
 	unwind_files_free(w->files);
@@ -583,7 +598,7 @@ static void update_dirty(struct unwind_feeder *w, uint64_t deadline_ns)
 
 /* ---- interpreters ---- */
 
-static bool may_ask(struct unwind_feeder *w)
+static bool may_ask(struct unwind_feeder *w, struct tenant who)
 {
 	uint64_t now = clock_now_ns();
 	uint64_t more = (now - w->asks_since_ns) * ASKS_PER_SECOND / 1000000000ULL;
@@ -594,8 +609,13 @@ static bool may_ask(struct unwind_feeder *w)
 		if (w->asks_left > ASKS_AT_ONCE)
 			w->asks_left = ASKS_AT_ONCE;
 	}
-	if (!w->asks_left)
+	if (!w->asks_left) {
+		time_share_waits(&w->asks, who, now);
 		return false;
+	}
+	if (!time_share_may_take(&w->asks, who, now))
+		return false;
+	time_share_took(&w->asks, who, now, now + ASK_NS);
 	w->asks_left--;
 	return true;
 }
@@ -734,7 +754,7 @@ static void find_interps(struct unwind_feeder *w, uint64_t deadline_ns)
 		}
 		w->has_new_mappings |= !search_for_interp(w, p, img);
 		is_due_now = ask_is_due(&img->interp);
-		if (is_due_now && !may_ask(w)) {
+		if (is_due_now && !may_ask(w, p->tenant)) {
 			w->nr_waiting++;
 			continue;
 		}
@@ -780,16 +800,23 @@ static void read_cut_codes(struct unwind_feeder *w, uint64_t deadline_ns)
 void unwind_feeder_request(struct unwind_feeder *w,
 			   const struct lb_unwind_request *request)
 {
+	const struct process *p;
+	struct tenant who = TENANT_UNKNOWN;
+
 	if (request->kind == LB_REQUEST_LIST)
 		return; /* runtime/jit/watch.h answers it */
 	w->totals.nr_requests++;
+	p = process_table_identified(w->processes, &request->image);
+	if (p)
+		who = p->tenant;
 	if (vec_grow(&w->requests, &w->cap_requests, w->nr_requests + 1,
-		     sizeof(*w->requests), MAX_REQUESTS)) {
+		     sizeof(*w->requests), MAX_REQUESTS) ||
+	    !quota_take(&w->request_quota, who, 1)) {
 		w->totals.nr_requests_dropped++;
 		return;
 	}
 	w->requests[w->nr_requests++] =
-		(struct waiting_request){*request, clock_now_ns()};
+		(struct waiting_request){*request, who, clock_now_ns()};
 }
 
 static void want_page(struct unwind_feeder *w, const struct process *p, uint64_t ip)
@@ -835,11 +862,12 @@ static void take_some(struct unwind_feeder *w, bool only_known, uint64_t deadlin
 
 		if ((nr_taken && clock_now_ns() >= deadline_ns) ||
 		    (only_known &&
-		     !process_table_is_identified(w->processes, &r->request.image))) {
+		     !process_table_identified(w->processes, &r->request.image))) {
 			w->requests[nr_kept++] = *r;
 			continue;
 		}
 		take_request(w, r);
+		quota_give(&w->request_quota, r->tenant, 1);
 		nr_taken++;
 	}
 	w->nr_requests = nr_kept;
@@ -958,6 +986,8 @@ void unwind_feeder_each_refused(struct unwind_feeder *w, quota_refused_fn fn, vo
 {
 	unwind_tables_each_refused(w->tables, fn, ctx);
 	unwind_texts_each_refused(w->texts, fn, ctx);
+	unwind_files_each_refused(w->files, fn, ctx);
+	quota_each_refused(&w->request_quota, fn, ctx);
 }
 
 void unwind_feeder_totals(const struct unwind_feeder *w, struct unwind_totals *ret)

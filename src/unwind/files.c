@@ -108,6 +108,7 @@ struct unwind_files {
 	size_t nr_files, cap_files;
 	struct page_want *wants; /* heap */
 	size_t nr_wants, cap_wants;
+	struct quota want_quota;
 	uint32_t first; /* files take turns: this id, or the next one, is first now */
 	uint32_t *early; /* files to read in idle time; heap */
 	size_t nr_early, cap_early;
@@ -131,6 +132,7 @@ void unwind_files_free(struct unwind_files *f)
 	free(f->files);
 	free(f->asked.pages);
 	free(f->wants);
+	quota_deinit(&f->want_quota);
 	free(f->early);
 	free(f->ahead);
 	free(f);
@@ -410,7 +412,8 @@ void unwind_files_want(struct unwind_files *f, const struct mapping *m, uint64_t
 	if (!file_of(f, m, &id))
 		return;
 	if (vec_grow(&f->wants, &f->cap_wants, f->nr_wants + 1, sizeof(*f->wants),
-		     MAX_WANTS)) {
+		     MAX_WANTS) ||
+	    !quota_take(&f->want_quota, who, 1)) {
 		f->totals->nr_requests_dropped++;
 		return;
 	}
@@ -717,11 +720,13 @@ static size_t end_of_group(const struct unwind_files *f, size_t first)
 static size_t keep(struct unwind_files *f, size_t first, size_t end, size_t nr_kept)
 {
 	for (size_t i = first; i < end; i++) {
-		if (nr_kept &&
-		    !compare_wants(&f->wants[nr_kept - 1], &f->wants[i], &f->first))
-			continue;
-		if (nr_kept == MAX_WANTS / 2)
-			f->totals->nr_requests_dropped++;
+		bool is_again = nr_kept && !compare_wants(&f->wants[nr_kept - 1],
+							  &f->wants[i], &f->first);
+		bool is_dropped = !is_again && nr_kept == MAX_WANTS / 2;
+
+		f->totals->nr_requests_dropped += is_dropped;
+		if (is_again || is_dropped)
+			quota_give(&f->want_quota, f->wants[i].tenant, 1);
 		else
 			f->wants[nr_kept++] = f->wants[i];
 	}
@@ -743,8 +748,10 @@ static void sort_wants(struct unwind_files *f)
 	for (size_t i = 0; i < f->nr_wants; i++) {
 		const struct page_want *w = &f->wants[i];
 
-		if (!is_missing(f, w->file, w->page) || !may_be_asked(f, w->file))
+		if (!is_missing(f, w->file, w->page) || !may_be_asked(f, w->file)) {
+			quota_give(&f->want_quota, w->tenant, 1);
 			continue;
+		}
 		if (!nr || !tenant_is_same(f->wants[nr - 1].tenant, w->tenant))
 			time_share_waits(&f->decoder->share, w->tenant, now_ns);
 		f->wants[nr++] = *w;
@@ -768,6 +775,7 @@ bool unwind_files_serve(struct unwind_files *f, uint64_t deadline_ns)
 			nr_sent++;
 			asked = f->wants[next].file + 1;
 			end = serve_group(f, next, end);
+			quota_give(&f->want_quota, f->wants[next].tenant, end - next);
 		} else {
 			nr_kept = keep(f, next, end, nr_kept);
 		}
@@ -885,9 +893,18 @@ int unwind_files_new(struct unwind_tables *tables, struct process_table *process
 	f->processes = processes;
 	f->decoder = decoder;
 	f->totals = totals;
+	if (decoder->share.is_shared)
+		f->want_quota = (struct quota){.what = "waiting unwind pages",
+					       .loss = "its stacks may be cut",
+					       .max = MAX_WANTS};
 	f->vdso_fd = vdso_open(&f->vdso_bytes);
 	if (f->vdso_fd >= 0)
 		add_vdso(f);
 	*ret = take_ptr(f);
 	return 0;
+}
+
+void unwind_files_each_refused(struct unwind_files *f, quota_refused_fn fn, void *ctx)
+{
+	quota_each_refused(&f->want_quota, fn, ctx);
 }

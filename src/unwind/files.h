@@ -45,6 +45,9 @@ void unwind_files_segment(struct unwind_files *f, const struct mapping *m,
 void unwind_files_want(struct unwind_files *f, const struct mapping *m, uint64_t ip,
 		       struct tenant who);
 
+/** quota_each_refused() of the queue. */
+void unwind_files_each_refused(struct unwind_files *f, quota_refused_fn fn, void *ctx);
+
 /* What is left when the functions below returned false. */
 enum unwind_files_work {
 	UNWIND_FILES_NONE,

@@ -360,8 +360,8 @@ static void an_image_is_not_taken_for_one_two_execs_later(void **state)
 	event(TASK_EVENT_EXEC, now + 20 * MS, 200, 0, "sh");
 	shell = process_table_first_sample(table, IMAGE(200, start, 2),
 					   now + 20 * MS + 5);
-	assert_true(process_table_is_identified(table, IMAGE(200, start, 2)));
-	assert_false(process_table_is_identified(table, IMAGE(200, start, 4)));
+	assert_non_null(process_table_identified(table, IMAGE(200, start, 2)));
+	assert_null(process_table_identified(table, IMAGE(200, start, 4)));
 	program = process_table_first_sample(table, IMAGE(200, start, 4), now + 24 * MS);
 	assert_ptr_not_equal(program, shell);
 	assert_int_equal(shell->exec_id, 2);

@@ -86,10 +86,11 @@ struct process *process_table_expect(struct process_table *t, const struct lb_im
 	return process_table_first_sample(t, id, time_ns);
 }
 
-bool process_table_is_identified(struct process_table *t, const struct lb_image *id)
+const struct process *process_table_identified(struct process_table *t,
+					       const struct lb_image *id)
 {
 	(void)t;
-	return procs[id->tgid - 1].is_known;
+	return procs[id->tgid - 1].is_known ? &procs[id->tgid - 1].process : NULL;
 }
 
 bool process_is_alive(struct process_table *t, const struct process *p)
@@ -402,6 +403,53 @@ static void requests_of_known_processes_come_first(void **state)
 	assert_true(identified_ns[known->process.id]);
 }
 
+static void request_many(const struct proc *proc, size_t nr)
+{
+	struct lb_unwind_request request = {.image = image_of(proc),
+					    .kind = LB_REQUEST_PROCESS};
+
+	while (nr--)
+		unwind_feeder_request(w, &request);
+}
+
+static struct tenant refused_tenant;
+static uint64_t nr_refused;
+
+static void on_refused(void *ctx, const struct quota *q, struct tenant who, uint64_t nr)
+{
+	(void)ctx;
+	(void)q;
+	refused_tenant = who;
+	nr_refused += nr;
+}
+
+/* Processes that are not known yet count as those of one user. */
+static void a_tenant_has_a_quarter_of_the_requests(void **state)
+{
+	struct proc *known[5], *unknown;
+
+	(void)state;
+	for (uint32_t i = 0; i < 5; i++) {
+		known[i] = add_process(LOCATE_NOT_YET);
+		known[i]->is_known = true;
+		known[i]->process.tenant = (struct tenant){.uid = 1000 + i};
+	}
+	unknown = add_process(LOCATE_NOT_YET);
+	request_many(unknown, 1025);
+	request_many(known[0], 1030);
+	assert_int_equal(totals_of().nr_requests_dropped, 1 + 6);
+	for (size_t i = 1; i < 5; i++)
+		request_many(known[i], 100);
+	assert_int_equal(totals_of().nr_requests_dropped, 1 + 6);
+	unwind_feeder_look(w);
+	assert_int_equal(nr_identified, 1024 + 1024 + 4 * 100);
+	request_many(known[0], 1024);
+	assert_int_equal(totals_of().nr_requests_dropped, 1 + 6);
+	nr_refused = 0;
+	unwind_feeder_each_refused(w, on_refused, NULL);
+	assert_int_equal(nr_refused, 1 + 6);
+}
+
 /* ---- queries ---- */
 
 static void a_process_is_asked_at_growing_intervals(void **state)
@@ -445,6 +493,30 @@ static void all_processes_together_are_asked_50_times_then_200_times_a_second(
 	assert_int_equal(nr_asked, 52);
 	for (size_t i = 0; i < 52; i++)
 		assert_int_equal(asked[i], i);
+}
+
+/* Nobody waits until all of another tenant's are asked, who may have all queries alone. */
+static void while_tenants_wait_who_asked_less_is_first(void **state)
+{
+	struct proc *other;
+
+	(void)state;
+	for (size_t i = 0; i < 60; i++)
+		add_process(LOCATE_NOT_YET)->process.tenant.uid = 1000;
+	other = add_process(LOCATE_NOT_YET);
+	other->process.tenant.uid = 1001;
+	unwind_feeder_look(w);
+	assert_int_equal(nr_asked, 50);
+	fake_now_ns += 10 * MS_NS;
+	unwind_feeder_look(w);
+	assert_int_equal(nr_asked, 52);
+	assert_int_equal(asked[50], other->process.id);
+	assert_int_equal(asked[51], 0);
+	for (int i = 0; i < 100; i++) {
+		fake_now_ns += 10 * MS_NS;
+		unwind_feeder_look(w);
+	}
+	assert_true(nr_asked >= 250);
 }
 
 static void a_layout_that_is_not_known_is_asked_once(void **state)
@@ -626,8 +698,10 @@ int main(void)
 		TEST(a_look_that_is_out_of_time_reads_codes_of_one_process_in_turn),
 		TEST(requests_have_5_ms_of_a_look),
 		TEST(requests_of_known_processes_come_first),
+		TEST(a_tenant_has_a_quarter_of_the_requests),
 		TEST(a_process_is_asked_at_growing_intervals),
 		TEST(all_processes_together_are_asked_50_times_then_200_times_a_second),
+		TEST(while_tenants_wait_who_asked_less_is_first),
 		TEST(a_layout_that_is_not_known_is_asked_once),
 		TEST(an_answer_of_a_process_that_ended_meanwhile_is_dropped),
 		TEST(memory_that_does_not_answer_is_not_read_again),

@@ -954,6 +954,18 @@ static void a_tenant_without_time_does_not_end_reading_ahead(void **state)
 	assert_int_equal(decoder.calls[0].fd, FD(OTHER));
 }
 
+static void has_no_time(uint32_t uid)
+{
+	time_share_took(&shared.share, (struct tenant){.uid = uid},
+			fake_now_ns - 9 * SECOND_NS, fake_now_ns);
+}
+
+static void want_many(const struct mapping *m, uint64_t first, uint64_t nr, uint32_t uid)
+{
+	for (uint64_t i = first; i < first + nr; i++)
+		want_of(m, i, uid);
+}
+
 /* The requests of tenants who wait leave room for those of others. */
 static void requests_that_wait_leave_room(void **state)
 {
@@ -963,22 +975,59 @@ static void requests_that_wait_leave_room(void **state)
 	decoder.nr_pages = 5;
 	segment(&large);
 	segment(&other);
-	for (uint32_t uid = 1000; uid < 1002; uid++) {
-		time_share_took(&shared.share, (struct tenant){.uid = uid},
-				fake_now_ns - 9 * SECOND_NS, fake_now_ns);
-		for (uint64_t i = 0; i < 2000; i++)
-			want_of(&large, i, uid);
+	for (uint32_t uid = 1000; uid < 1003; uid++) {
+		has_no_time(uid);
+		want_many(&large, 0, 2000, uid);
 	}
+	assert_int_equal(totals.nr_requests_dropped, 3 * (2000 - 1024));
 	assert_false(serve());
-	assert_int_equal(totals.nr_requests_dropped, 4000 - 2048);
-	/* Equal ones are kept once. */
-	for (uint64_t i = 0; i < 2000; i++)
-		want_of(&large, i, 1000);
+	assert_int_equal(totals.nr_requests_dropped, 3 * (2000 - 1024) + 1024);
 	want(&other, 3);
 	assert_false(serve());
-	assert_int_equal(totals.nr_requests_dropped, 4000 - 2048);
+	assert_int_equal(totals.nr_requests_dropped, 3 * (2000 - 1024) + 1024);
 	assert_int_equal(decoder.nr_calls, 1);
 	assert_int_equal(decoder.calls[0].fd, FD(OTHER));
+}
+
+static struct tenant refused_tenant;
+static uint64_t nr_refused;
+
+static void on_refused(void *ctx, const struct quota *q, struct tenant who, uint64_t nr)
+{
+	(void)ctx;
+	(void)q;
+	refused_tenant = who;
+	nr_refused += nr;
+}
+
+/* A place is given back when its page is read, or was wanted twice. */
+static void places_in_the_queue_are_given_back(void **state)
+{
+	struct mapping large = map(LARGE, 0, 1999);
+
+	(void)state;
+	decoder.nr_pages = 2000;
+	segment(&large);
+	has_no_time(1000);
+	want_many(&large, 0, 500, 1000);
+	want_many(&large, 0, 500, 1000);
+	assert_false(serve());
+	want_many(&large, 500, 524, 1000);
+	assert_int_equal(totals.nr_requests_dropped, 0);
+	want_many(&large, 1024, 1, 1000);
+	assert_int_equal(totals.nr_requests_dropped, 1);
+	fake_now_ns += 100 * SECOND_NS;
+	assert_false(serve());
+	assert_int_equal(unwind_files_work(f), UNWIND_FILES_EARLY);
+	want_many(&large, 0, 1024, 1000);
+	assert_int_equal(totals.nr_requests_dropped, 1);
+	assert_false(serve()); /* they were read meanwhile */
+	want_many(&large, 0, 1024, 1000);
+	assert_int_equal(totals.nr_requests_dropped, 1);
+	nr_refused = 0;
+	unwind_files_each_refused(f, on_refused, NULL);
+	assert_int_equal(nr_refused, 1);
+	assert_int_equal(refused_tenant.uid, 1000);
 }
 
 static void who_is_an_interpreter_may_be_known_later(void **state)
@@ -1260,6 +1309,7 @@ int main(void)
 		TEST(who_had_less_is_first),
 		TEST(a_user_with_slow_files_gets_a_quarter),
 		TEST(requests_that_wait_leave_room),
+		TEST(places_in_the_queue_are_given_back),
 		TEST(who_is_an_interpreter_may_be_known_later),
 		TEST(files_take_turns),
 		TEST(a_tenant_without_time_does_not_hold_the_turn),
