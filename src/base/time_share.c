@@ -89,6 +89,14 @@ bool time_share_is_used_up(const struct time_share *s, struct tenant who, uint64
 	return account && is_used_up(s, account, now_ns);
 }
 
+bool time_share_is_any_used_up(const struct time_share *s, uint64_t now_ns)
+{
+	for (size_t i = 0; i < s->nr_accounts; i++)
+		if (is_used_up(s, &s->accounts[i], now_ns))
+			return true;
+	return false;
+}
+
 void time_share_took(struct time_share *s, struct tenant who, uint64_t begin_ns,
 		     uint64_t end_ns)
 {

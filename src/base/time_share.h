@@ -50,6 +50,9 @@ void time_share_waits(struct time_share *s, struct tenant who, uint64_t now_ns);
 bool time_share_is_used_up(const struct time_share *s, struct tenant who,
 			   uint64_t now_ns);
 
+/** Returns whether any tenant had all that it may have. */
+bool time_share_is_any_used_up(const struct time_share *s, uint64_t now_ns);
+
 /** @who took the time from @begin_ns to @end_ns. */
 void time_share_took(struct time_share *s, struct tenant who, uint64_t begin_ns,
 		     uint64_t end_ns);

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/target_fd.h"
+#include "base/time_share.h"
 #include "decode/operation.h"
 #include "opener/bans.h"
 #include "worker/child.h"
@@ -27,6 +28,13 @@
 #define MAX_PATIENT     8
 #define MAX_LATE_GROUPS 2
 
+/*
+ * A request that takes longer is looked at each time this passes: if the opener sleeps in
+ * the kernel, a file is slow. An answer without disks or servers takes less.
+ */
+#define SLOW_NS  (2 * CLOCK_MS_NS)
+#define BURST_NS (500 * CLOCK_MS_NS) /* time of slow files that a tenant has at once */
+
 /* One for the process: whatever touches a target goes through it. */
 static struct opener {
 	struct worker *worker; /* NULL: none */
@@ -39,6 +47,9 @@ static struct opener {
 	size_t next_late;
 	uint64_t late_groups_ns[MAX_LATE_GROUPS]; /* same */
 	struct bans bans;
+	struct time_share proc_share, file_share; /* of slow_ns */
+	uint64_t
+		slow_ns; /* of the last request: how long the opener slept in the kernel */
 	opener_tenant_fn *find_tenant; /* NULL: none */
 	void *find_ctx;
 	struct opener_stats stats;
@@ -57,6 +68,7 @@ void opener_end(void)
 	bans_clear(&opener.bans);
 	memset(opener.late, 0, sizeof(opener.late));
 	memset(opener.late_groups_ns, 0, sizeof(opener.late_groups_ns));
+	opener.proc_share = opener.file_share = (struct time_share){0};
 	worker_free(take_ptr(opener.worker));
 	opener_find_tenants(NULL, NULL);
 }
@@ -67,11 +79,18 @@ void opener_find_tenants(opener_tenant_fn *fn, void *ctx)
 	opener.find_ctx = ctx;
 }
 
+void opener_share(void)
+{
+	opener.proc_share = opener.file_share =
+		(struct time_share){.is_shared = true, .burst_ns = BURST_NS};
+}
+
 void opener_stats(struct opener_stats *ret)
 {
 	struct worker_stats stats = {0};
 
 	*ret = opener.stats;
+	ret->nr_put_off = opener.file_share.nr_put_off;
 	if (opener.worker)
 		worker_stats(opener.worker, &stats);
 	ret->nr_failed += stats.nr_died + stats.nr_bad_reply;
@@ -204,9 +223,12 @@ static void note_late(struct tenant who)
 	opener.next_late = (opener.next_late + 1) % MAX_LATE;
 }
 
-static bool is_paused(struct tenant who)
+/* @where  LOOK_BELOW: in /proc */
+static bool is_paused(struct tenant who, enum look_where where)
 {
-	return nr_late(&who) >= child_max_undead(who) || nr_late(NULL) == MAX_LATE;
+	return nr_late(&who) >= child_max_undead(who) || nr_late(NULL) == MAX_LATE ||
+	       (where == LOOK_BELOW &&
+		time_share_is_used_up(&opener.proc_share, who, clock_now_ns()));
 }
 
 static bool is_known(struct tenant who)
@@ -224,6 +246,25 @@ static unsigned int deadline_of(struct tenant who)
 	return OPENER_LATE_MS;
 }
 
+/* Waits for the answer, and measures how long the opener slept in the kernel meanwhile. */
+static enum worker_answer receive(struct wire_reader *ret, int *ret_rc)
+{
+	uint64_t seen_ns = clock_now_ns();
+	enum worker_answer answer;
+
+	while ((answer = worker_receive(opener.worker, ret, ret_rc)) == WORKER_PENDING) {
+		uint64_t now_ns = clock_now_ns();
+
+		if (now_ns - seen_ns >= SLOW_NS) {
+			if (worker_is_blocked(opener.worker))
+				opener.slow_ns += now_ns - seen_ns;
+			seen_ns = now_ns;
+		}
+		worker_wait_until(opener.worker, (int64_t)(seen_ns + SLOW_NS));
+	}
+	return answer;
+}
+
 /* @who  is charged if the opener gets stuck */
 static int ask(struct tenant who, struct look_group *groups, size_t nr)
 {
@@ -234,6 +275,7 @@ static int ask(struct tenant who, struct look_group *groups, size_t nr)
 	int rc = -ENOMEM;
 
 	opener.stats.nr_requests++;
+	opener.slow_ns = 0;
 	worker_serves(opener.worker, who);
 	for (size_t i = 0; i < nr; i++) {
 		bases[i] = groups[i].base_fd;
@@ -241,10 +283,11 @@ static int ask(struct tenant who, struct look_group *groups, size_t nr)
 		for (size_t k = 0; k < groups[i].nr; k++)
 			look_put(&request, &groups[i].looks[k]);
 	}
-	if (!request.failed)
-		answer = worker_call(opener.worker, OPENER_LOOK, request.data,
-				     request.len, bases, nr, NULL, NULL, deadline_of(who),
-				     &reply, &rc);
+	if (!request.failed) {
+		worker_send(opener.worker, OPENER_LOOK, request.data, request.len, bases,
+			    nr, NULL, NULL, deadline_of(who));
+		answer = receive(&reply, &rc);
+	}
 	wire_writer_deinit(&request);
 	switch (answer) {
 	case WORKER_OK:
@@ -299,10 +342,29 @@ static struct tenant tenant_of(int proc_dir)
 	return who;
 }
 
+static struct tenant find_tenant(int base_fd, struct tenant who, const struct look *look)
+{
+	return is_known(who) || look->where != LOOK_BELOW ? who : tenant_of(base_fd);
+}
+
+/* Who has to be known before a request, because some tenant's may fail? */
+static bool must_know(void)
+{
+	return nr_late(NULL) || child_nr_undead() ||
+	       time_share_is_any_used_up(&opener.proc_share, clock_now_ns());
+}
+
+static void charge(struct tenant who, const struct look *look, uint64_t slow_ns)
+{
+	struct time_share *share = look->where == LOOK_BELOW ? &opener.proc_share
+							     : &opener.file_share;
+	uint64_t now_ns = clock_now_ns();
+
+	time_share_took(share, who, now_ns - slow_ns, now_ns);
+}
+
 static void on_late(int base_fd, struct tenant who, const struct look *look)
 {
-	if (!is_known(who) && look->where == LOOK_BELOW)
-		who = tenant_of(base_fd);
 	note_late(who);
 	/* With it, those that got stuck at it among several. */
 	ban(base_fd, who, look, worker_charge_stuck(opener.worker, who));
@@ -326,6 +388,7 @@ static bool looks_here(void)
 
 int opener_look(int base_fd, struct tenant who, struct look *looks, size_t nr)
 {
+	uint64_t slow_ns;
 	int rc;
 
 	if (looks_here()) {
@@ -333,14 +396,20 @@ int opener_look(int base_fd, struct tenant who, struct look *looks, size_t nr)
 			look_here(base_fd, &looks[i]);
 		return 0;
 	}
-	if (!is_known(who) && looks->where == LOOK_BELOW &&
-	    (nr_late(NULL) || child_nr_undead()))
-		who = tenant_of(base_fd);
-	rc = is_banned(base_fd, who, looks) || is_paused(who) || !may_open(looks, nr, who)
+	if (must_know())
+		who = find_tenant(base_fd, who, looks);
+	opener.slow_ns = 0;
+	rc = is_banned(base_fd, who, looks) || is_paused(who, looks->where) ||
+			     !may_open(looks, nr, who)
 		     ? -EBUSY
 		     : ask_alone(base_fd, who, looks, nr);
+	slow_ns = opener.slow_ns;
 	if (rc == -EBUSY)
 		opener.stats.nr_refused++;
+	if (slow_ns || rc == -ETIMEDOUT)
+		who = find_tenant(base_fd, who, looks);
+	if (slow_ns)
+		charge(who, looks, slow_ns);
 	if (rc == -ETIMEDOUT)
 		on_late(base_fd, who, looks);
 	if (rc)
@@ -354,14 +423,19 @@ int opener_look_at(int base_fd, struct tenant who, struct look *look)
 	return look->rc;
 }
 
+bool opener_has_time(struct tenant who)
+{
+	return time_share_may_take(&opener.file_share, who, clock_now_ns());
+}
+
 /* A process whose tenant is not known yet may be one of a tenant that is paused. */
 static bool may_get_stuck(const struct look_group *group)
 {
 	return is_banned(group->base_fd, group->who, group->looks) ||
-	       (is_known(group->who) ? is_paused(group->who) : nr_late(NULL));
+	       (is_known(group->who) ? is_paused(group->who, LOOK_BELOW) : must_know());
 }
 
-/* Did as many of these requests hang as may? The oldest is replaced by the next. */
+/* Did as many of these requests hang, or take long, as may? The oldest is replaced by the next. */
 static bool are_groups_paused(void)
 {
 	uint64_t oldest_ns = opener.late_groups_ns[0];
@@ -395,7 +469,8 @@ void opener_look_groups(struct look_group *groups, size_t nr)
 			asked[nr_asked++] = *group;
 	}
 	rc = nr_asked ? ask(TENANT_UNKNOWN, asked, nr_asked) : 0;
-	if (rc == -ETIMEDOUT)
+	if (rc == -ETIMEDOUT ||
+	    (nr_asked && opener.slow_ns >= OPENER_LATE_MS * CLOCK_MS_NS))
 		note_late_groups();
 	for (size_t i = 0; rc && i < nr_asked; i++)
 		no_results(asked[i].looks, asked[i].nr, -EAGAIN);

@@ -9,6 +9,10 @@
  * Stuck processes count against the tenant of their target (worker/child.h); when a tenant
  * has too many, or two late looks in OPENER_LATE_S seconds (root: eight), looks for that
  * tenant fail at once, with -EBUSY.
+ * Looks that are slow, but not late, are paid for by the tenant of their target, if tenants
+ * share the time (opener_share()): each has half a second, and then a quarter of the time,
+ * for /proc, and as much for files. Beyond that looks at /proc fail with -EBUSY, too;
+ * callers leave files for later (opener_has_time()).
  *
  * Without opener_begin(), and in other threads, looks are made in the calling process:
  * for readers of profiles, and doctor.
@@ -49,6 +53,9 @@ typedef struct tenant opener_tenant_fn(void *ctx, uint32_t uid,
 /** @fn  NULL: none. Until opener_end() */
 void opener_find_tenants(opener_tenant_fn *fn, void *ctx);
 
+/** From now on the targets are of several tenants, who share its time. Until opener_end() */
+void opener_share(void);
+
 /**
  * Makes the looks, in order, at @base_fd. Sets the results of each, which the caller frees
  * with look_deinit().
@@ -56,12 +63,19 @@ void opener_find_tenants(opener_tenant_fn *fn, void *ctx);
  * @who  whose file or process that is. If it is not known, it is read in a directory of
  *       /proc when it matters
  * Return: 0, or why none was made: -EBUSY (its tenant has too many stuck ones, or the target
- * is banned), -ETIMEDOUT, or another negative errno; each look's rc is the same.
+ * is banned, or its tenant had too much time), -ETIMEDOUT, or another negative errno; each
+ * look's rc is the same.
  */
 int opener_look(int base_fd, struct tenant who, struct look *looks, size_t nr);
 
 /** opener_look() for one look. Return: its rc. */
 int opener_look_at(int base_fd, struct tenant who, struct look *look);
+
+/**
+ * May files of @who be looked at now? If not, they were slow before, and it is counted: look
+ * at them later.
+ */
+bool opener_has_time(struct tenant who);
 
 /* Most processes in one request, and descriptors in its answer. */
 #define OPENER_MAX_GROUPS 16
@@ -86,7 +100,9 @@ void opener_look_groups(struct look_group *groups, size_t nr);
 struct opener_stats {
 	uint64_t nr_requests;
 	uint64_t nr_late; /* that did not end in time */
-	uint64_t nr_refused; /* because of a ban, or too many stuck ones of a tenant */
+	uint64_t
+		nr_refused; /* because of a ban, or too many stuck ones or slow looks of a tenant */
+	uint64_t nr_put_off; /* times that files of a tenant had to be looked at later */
 	uint64_t nr_failed; /* openers that ended, or whose answer was malformed */
 	uint64_t cpu_ns;
 };

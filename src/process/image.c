@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "opener/opener.h"
 #include "process/tenant.h"
 
 /* The kernel reports a fork at most this long after the child's start time. */
@@ -697,8 +698,9 @@ void image_scan(struct process_table *t, uint32_t tgid)
  * first.
  */
 
-/* Most files opened in one refresh; the rest waits for the next one. */
+/* Most files opened, and the longest time, in one refresh; the rest waits for the next. */
 #define MAX_OPENS_AT_ONCE 1024
+#define OPENS_NS          (50 * CLOCK_MS_NS)
 
 static bool wants_file(const struct mapping *m)
 {
@@ -710,7 +712,17 @@ struct opening {
 	struct image *img;
 	struct file_source source;
 	unsigned int nr_left; /* files that may still be opened this time */
+	uint64_t until_ns; /* as CLOCK_MONOTONIC: until then */
 };
+
+static bool may_open_one(struct opening *o)
+{
+	bool may = o->nr_left && clock_now_ns() < o->until_ns &&
+		   opener_has_time(o->source.tenant);
+
+	o->nr_left = may ? o->nr_left - 1 : 0;
+	return may;
+}
 
 /* Return: number of mappings that still have no file. */
 static size_t open_all(struct opening *o)
@@ -723,8 +735,7 @@ static size_t open_all(struct opening *o)
 
 		if (!wants_file(m))
 			continue;
-		if (o->nr_left) {
-			o->nr_left--;
+		if (may_open_one(o)) {
 			m->file = file_cache_open(o->t->files, m, &o->source);
 			maps->nr_changes += m->file != NULL;
 		}
@@ -748,7 +759,7 @@ static int open_part(void *ctx, const struct mapping *now)
 		return 0;
 	m = &o->img->proc.maps.items[found - o->img->proc.maps.items];
 	if (!wants_file(m) || m->kind != now->kind ||
-	    m->start - m->file_off != now->start - now->file_off)
+	    m->start - m->file_off != now->start - now->file_off || !may_open_one(o))
 		return 0;
 	named.build_id_len = m->build_id_len;
 	memcpy(named.build_id, m->build_id, sizeof(named.build_id));
@@ -771,7 +782,8 @@ static bool open_mapped_files(struct process_table *t, struct image *img, int pr
 				       .root = img->root,
 				       .tenant = img->proc.tenant,
 				       .no_path = proc_dir >= 0},
-			    .nr_left = MAX_OPENS_AT_ONCE};
+			    .nr_left = MAX_OPENS_AT_ONCE,
+			    .until_ns = clock_now_ns() + OPENS_NS};
 	size_t nr_without = open_all(&o);
 
 	if (!nr_without)
@@ -789,7 +801,9 @@ static bool open_mapped_files(struct process_table *t, struct image *img, int pr
 static void look_at_jit_files(struct process_table *t, struct image *img, int proc_dir,
 			      uint64_t now_ns)
 {
-	if (!img->is_newest)
+	bool has_any = img->may_have_jit_code || img->has_jitdump;
+
+	if (!img->is_newest || !has_any || !opener_has_time(img->proc.tenant))
 		return;
 	if (img->may_have_jit_code)
 		perf_map_look(&img->proc, t->pool, &t->budget, now_ns);

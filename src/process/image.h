@@ -80,6 +80,7 @@ struct process_table {
 	struct interp_store *interp_store;
 	uint64_t nr_interp_codes_lost; /* same */
 	bool has_unopened; /* a sampled image has new mappings */
+	size_t opens_from; /* index in active where the next opening of files begins */
 	size_t max_images, max_mappings;
 	size_t nr_mappings;
 	uint64_t nr_dropped, nr_lost_events, nr_rereads;

@@ -829,20 +829,42 @@ static void fill_late(struct process_table *t, struct image *img)
 	strpool_serve(t->pool, (struct tenant){0});
 }
 
+/* Longest time for the files of all images at once: the rest, and slow ones, wait. */
+#define OPENS_NS (200 * CLOCK_MS_NS)
+
+/* One image at least. The next time begins where this one ended. */
+static void open_some(struct process_table *t, bool only_new, uint64_t now_ns)
+{
+	uint64_t until_ns = clock_now_ns() + OPENS_NS;
+	size_t nr = t->nr_active, from = t->opens_from, nr_opened = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		size_t at = (from + i) % nr;
+		struct image *img = t->images[t->active[at]];
+
+		if (img->done || !(only_new ? img->proc.opened && img->unopened
+					    : img->sampled_ns != 0))
+			continue;
+		if (nr_opened++ && clock_now_ns() >= until_ns) {
+			t->opens_from = at;
+			t->has_unopened = true;
+			return;
+		}
+		open_files(t, img, now_ns);
+	}
+}
+
 void process_table_refresh(struct process_table *t, uint64_t now_ns)
 {
 	size_t nr = 0;
 
+	/* Reopened at the next use, which checks again whether the process lives. */
+	for (size_t i = 0; i < t->nr_active; i++)
+		image_forget_dir(t, t->images[t->active[i]]);
+	open_some(t, false, now_ns);
 	for (size_t i = 0; i < t->nr_active; i++) {
 		struct image *img = t->images[t->active[i]];
 
-		/*
-		 * Reopened at the next use, which checks again whether the process
-		 * lives.
-		 */
-		image_forget_dir(t, img);
-		if (img->sampled_ns && !img->done)
-			open_files(t, img, now_ns);
 		if (img->owner_waits)
 			fill_late(t, img);
 		img->is_active = stays_active(img);
@@ -858,12 +880,7 @@ bool process_table_open_new(struct process_table *t, uint64_t now_ns)
 	if (!t->has_unopened)
 		return false;
 	t->has_unopened = false;
-	for (size_t i = 0; i < t->nr_active; i++) {
-		struct image *img = t->images[t->active[i]];
-
-		if (img->proc.opened && img->unopened && !img->done)
-			open_files(t, img, now_ns);
-	}
+	open_some(t, true, now_ns);
 	return true;
 }
 

@@ -146,7 +146,8 @@ static void fill_losses(const struct account *a, const struct window *w,
 		.targets_late = h.opener.nr_late,
 		.targets_refused = h.opener.nr_refused + h.namer.nr_refused +
 				   h.feeder.nr_refused + h.reader.nr_refused,
-		.decoder_put_off = n->share.nr_put_off + in->decoder.share.nr_put_off,
+		.decoder_put_off = n->share.nr_put_off + in->decoder.share.nr_put_off +
+				   h.opener.nr_put_off,
 	};
 	log_tables(l, &processes, &jit, &unwind);
 	/* counted + lost = sampled: rows dropped later count as lost, too. */

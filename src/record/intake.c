@@ -267,6 +267,8 @@ static int open_processes(struct intake *in, struct strpool *names, struct error
 	rc = process_table_new(&config, names, &in->processes, err);
 	if (!rc)
 		opener_find_tenants(process_table_tenant, in->processes);
+	if (!rc && config.is_shared)
+		opener_share();
 	return rc;
 }
 

@@ -175,10 +175,10 @@ static const struct loss_text losses[] = {
 	     "which"),
 	LOSS(targets_refused, "time", "times",
 	     "a process was not looked at, because too many of its user did not "
-	     "answer: it has no names"),
+	     "answer, or were slow: it has no names"),
 	LOSS(decoder_put_off, "time", "times",
-	     "a file had to wait for the process that decodes files, or has no names, "
-	     "because those of its user or container took more than a quarter of its "
+	     "a file had to wait until it was opened or decoded, or has no names, "
+	     "because those of its user or container took more than a quarter of the "
 	     "time"),
 	LOSS(decoder_deadlines, "time-out", "time-outs",
 	     "of a process that reads files or the memory of programs: what it was "

@@ -601,6 +601,12 @@ void worker_wait_until(const struct worker *w, int64_t until_ns)
 	message_wait(wait.fd, wait.events, until_ns);
 }
 
+bool worker_is_blocked(const struct worker *w)
+{
+	return w->call.phase != CALL_NONE && w->call.phase != CALL_OVER &&
+	       !child_is_runnable(&w->child);
+}
+
 void worker_trim(struct worker *w)
 {
 	if (w->call.phase != CALL_NONE || w->reply_cap <= KEEP_BUFFER_BYTES)

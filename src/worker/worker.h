@@ -157,6 +157,12 @@ void worker_wait(const struct worker *w);
 /** The same, until @until_ns (CLOCK_MONOTONIC) at most. */
 void worker_wait_until(const struct worker *w, int64_t until_ns);
 
+/**
+ * Returns whether the child sleeps in the kernel during a call, so that it neither works
+ * nor waits for a CPU. It reads /proc.
+ */
+bool worker_is_blocked(const struct worker *w);
+
 /** Frees the last reply, if it is large. Does nothing during a call. */
 void worker_trim(struct worker *w);
 

@@ -577,4 +577,13 @@ MUTANTS = [
     ("asks-in-a-row", "one tenant's interpreters are all queried before another's",
      "src/unwind/feeder.c", "unit unwind/feeder",
      "\tif (!time_share_may_take(&w->asks, who, now))\n\t\treturn false;\n", ""),
+    ("slow-is-free", "who answers slowly keeps the recorder waiting for nothing",
+     "src/opener/opener.c", "unit opener/opener",
+     "\tif (slow_ns)\n\t\tcharge(who, looks, slow_ns);\n", ""),
+    ("slow-files-block-proc", "a tenant whose files are slow has no processes any more",
+     "src/opener/opener.c", "unit opener/opener",
+     "look->where == LOOK_BELOW ? &opener.proc_share\n", "true ? &opener.proc_share\n"),
+    ("slow-files-are-opened", "files are opened however slow they are",
+     "src/process/image.c", "root attacks",
+     " &&\n\t\t   opener_has_time(o->source.tenant);", ";"),
 ]

@@ -364,6 +364,72 @@ static void patience_ends_for_who_was_late(void **state)
 	close(dir);
 }
 
+/* The opener sleeps for a while, so that the look takes as long. Return: its rc. */
+static int slow_look(int dir, struct tenant who, struct look *look)
+{
+	pid_t pid = helper(), child;
+	int rc;
+
+	kill(pid, SIGSTOP);
+	child = fork();
+	if (!child) {
+		usleep(50000);
+		kill(pid, SIGCONT);
+		_exit(0);
+	}
+	rc = opener_look_at(dir, who, look);
+	look_deinit(look);
+	waitpid(child, NULL, 0);
+	return rc;
+}
+
+/* Other users, and what else he has, are looked at as before. */
+static void files_that_are_slow_are_put_off(void **state)
+{
+	int dir = dir_of(getpid());
+	struct look look = stat_look();
+	struct opener_stats stats;
+	int nr = 0;
+
+	(void)state;
+	opener_share();
+	assert_int_equal(opener_look_at(dir, user(1000), &look), 0);
+	look_deinit(&look);
+	for (; nr < 1000 && opener_has_time(user(1000)); nr++) {
+		struct look facts = {.where = LOOK_ITSELF, .what = LOOK_FACTS};
+
+		assert_int_equal(slow_look(dir, user(1000), &facts), 0);
+	}
+	assert_in_range(nr, 2, 999);
+	assert_false(opener_has_time(user(1000)));
+	assert_true(opener_has_time(user(1001)));
+	assert_true(opener_has_time(user(0)));
+	opener_stats(&stats);
+	assert_int_equal(stats.nr_put_off, 1);
+	assert_int_equal(opener_look_at(dir, user(1000), &look), 0);
+	look_deinit(&look);
+	close(dir);
+}
+
+static void processes_that_are_slow_are_refused(void **state)
+{
+	int dir = dir_of(getpid()), rc = 0, nr = 0;
+	struct look look = stat_look();
+
+	(void)state;
+	opener_share();
+	assert_int_equal(opener_look_at(dir, user(1000), &look), 0);
+	look_deinit(&look);
+	for (; nr < 1000 && !rc; nr++)
+		rc = slow_look(dir, user(1000), &look);
+	assert_int_equal(rc, -EBUSY);
+	assert_true(nr > 2);
+	assert_int_equal(opener_look_at(dir, user(1001), &look), 0);
+	look_deinit(&look);
+	assert_true(opener_has_time(user(1000)));
+	close(dir);
+}
+
 /* Two looks at each process: its stat and its root. */
 struct several {
 	struct look looks[NR_PROCESSES][2];
@@ -538,6 +604,10 @@ int main(int argc, char **argv)
 						freezer_set_up, freezer_tear_down),
 		cmocka_unit_test_setup_teardown(proc_itself_is_not_banned, freezer_set_up,
 						freezer_tear_down),
+		cmocka_unit_test_setup_teardown(files_that_are_slow_are_put_off, begin,
+						end),
+		cmocka_unit_test_setup_teardown(processes_that_are_slow_are_refused,
+						begin, end),
 		cmocka_unit_test_setup_teardown(several_are_looked_at_in_one_request,
 						begin, end),
 		cmocka_unit_test_setup_teardown(what_hangs_is_not_among_several,

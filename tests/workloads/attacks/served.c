@@ -3,12 +3,13 @@
  * A user runs a program from a file system in user space, whose server, this program,
  * answers the program itself, and nobody else.
  *
- * usage: served FILE SECONDS fuse|overlay open|read|getattr|lookup|flush|close USER
+ * usage: served FILE SECONDS fuse|overlay open|read|getattr|lookup|flush|close|slow USER
  *        (as root; mounts as fusermount3 does for a user, with allow_other)
  *   fuse: the program is served.mnt/prog, with the bytes of FILE
  *   overlay: it is served.ovl/prog, in a user namespace where that is an overlay over it
  * The fourth word is what others' requests are never answered. close: flush, but helpers
- * of lineburn get their answer, so that the recorder has the file.
+ * of lineburn get their answer, so that the recorder has the file. slow: each open is
+ * answered after 0.1 s; beside prog there are 500 files, f0 to f499, with the same bytes.
  * Prints "held PID" when the program runs. Exits and releases all after SECONDS.
  */
 #define _GNU_SOURCE
@@ -30,6 +31,8 @@
 #include <unistd.h>
 
 #define PROGRAM   2 /* node of "prog" */
+#define FILES     1000 /* node of "f0" */
+#define NR_FILES  500
 #define MAX_WRITE 65536
 
 static int server;
@@ -37,7 +40,7 @@ static unsigned int user;
 static const char *file_bytes;
 static size_t file_size;
 static uint32_t held_request;
-static bool serves_helpers;
+static bool serves_helpers, is_slow;
 static pid_t program;
 static int started[2]; /* a pipe that exec closes */
 
@@ -63,12 +66,33 @@ static struct fuse_attr attributes(uint64_t node)
 	struct fuse_attr attr = {.ino = node, .nlink = 1, .uid = user, .gid = user,
 				 .mode = S_IFDIR | 0755, .blksize = 4096};
 
-	if (node == PROGRAM) {
+	if (node == PROGRAM || node >= FILES) {
 		attr.mode = S_IFREG | 0755;
 		attr.size = file_size;
 		attr.blocks = (file_size + 511) / 512;
 	}
 	return attr;
+}
+
+/* Return: 0: there is no such file. */
+static uint64_t node_of(const char *name)
+{
+	unsigned int nr;
+
+	if (!strcmp(name, "prog"))
+		return PROGRAM;
+	return is_slow && sscanf(name, "f%u", &nr) == 1 && nr < NR_FILES ? FILES + nr : 0;
+}
+
+static void answer_lookup(const struct fuse_in_header *in, const char *name)
+{
+	uint64_t node = node_of(name);
+	struct fuse_entry_out entry = {.nodeid = node, .attr = attributes(node)};
+
+	if (node)
+		reply(in->unique, 0, &entry, sizeof(entry));
+	else
+		reply(in->unique, -ENOENT, NULL, 0);
 }
 
 static void answer_read(const struct fuse_in_header *in, const struct fuse_read_in *arg)
@@ -85,7 +109,6 @@ static void answer(const struct fuse_in_header *in, const void *arg)
 	struct fuse_init_out init = {.major = FUSE_KERNEL_VERSION, .minor = 31,
 				     .max_readahead = MAX_WRITE, .max_write = MAX_WRITE,
 				     .time_gran = 1};
-	struct fuse_entry_out entry = {.nodeid = PROGRAM, .attr = attributes(PROGRAM)};
 	struct fuse_attr_out attr = {.attr = attributes(in->nodeid)};
 	struct fuse_open_out opened = {.fh = 1, .open_flags = FOPEN_DIRECT_IO};
 	struct fuse_statfs_out fs = {.st = {.bsize = 4096, .namelen = 255, .blocks = 9}};
@@ -95,10 +118,7 @@ static void answer(const struct fuse_in_header *in, const void *arg)
 		reply(in->unique, 0, &init, sizeof(init));
 		break;
 	case FUSE_LOOKUP:
-		if (strcmp(arg, "prog") != 0)
-			reply(in->unique, -ENOENT, NULL, 0);
-		else
-			reply(in->unique, 0, &entry, sizeof(entry));
+		answer_lookup(in, arg);
 		break;
 	case FUSE_GETATTR:
 		reply(in->unique, 0, &attr, sizeof(attr));
@@ -161,8 +181,11 @@ static void serve(void)
 
 		if (nr < 0 && errno != EINTR && errno != ENOENT)
 			return;
-		if (nr >= (ssize_t)sizeof(*in) && !is_held(in))
-			answer(in, request + sizeof(*in));
+		if (nr < (ssize_t)sizeof(*in) || (is_held(in) && !is_slow))
+			continue;
+		if (is_held(in))
+			usleep(100000);
+		answer(in, request + sizeof(*in));
 	}
 }
 
@@ -241,6 +264,7 @@ static uint32_t request_of(const char *word)
 		const char *word;
 		uint32_t opcode;
 	} words[] = {{"open", FUSE_OPEN},
+		     {"slow", FUSE_OPEN},
 		     {"read", FUSE_READ},
 		     {"getattr", FUSE_GETATTR},
 		     {"lookup", FUSE_LOOKUP},
@@ -283,6 +307,7 @@ int main(int argc, char **argv)
 	alarm((unsigned int)atoi(argv[2]));
 	held_request = request_of(argv[4]);
 	serves_helpers = !strcmp(argv[4], "close");
+	is_slow = !strcmp(argv[4], "slow");
 	user = (unsigned int)atoi(argv[5]);
 	take_file(argv[1]);
 	mount_it();
