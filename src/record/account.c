@@ -80,6 +80,12 @@ static struct helpers read_helpers(const struct intake *in, const struct naming 
 	return h;
 }
 
+static uint64_t nr_put_off(const struct intake *in, const struct naming *n,
+			   const struct helpers *h)
+{
+	return n->share.nr_put_off + in->decoder.share.nr_put_off + h->opener.nr_put_off;
+}
+
 static void fill_losses(const struct account *a, const struct window *w,
 			struct intake *in, struct naming *n)
 {
@@ -146,8 +152,7 @@ static void fill_losses(const struct account *a, const struct window *w,
 		.targets_late = h.opener.nr_late,
 		.targets_refused = h.opener.nr_refused + h.namer.nr_refused +
 				   h.feeder.nr_refused + h.reader.nr_refused,
-		.decoder_put_off = n->share.nr_put_off + in->decoder.share.nr_put_off +
-				   h.opener.nr_put_off,
+		.decoder_put_off = nr_put_off(in, n, &h),
 	};
 	log_tables(l, &processes, &jit, &unwind);
 	/* counted + lost = sampled: rows dropped later count as lost, too. */
