@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/target_fd.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -28,13 +27,17 @@
 #define MAX_CLOSERS 32
 #define HARD_MAX    64
 #define AT_ONCE     64 /* descriptors for a closer */
-#define MAX_WAITING 4096 /* beyond it no file is opened */
+/* A tenant of whom a quarter waits gets no more files. */
+#define MAX_WAITING 4096
+#define MAX_FDS     (1u << 20) /* NR_OPEN of the kernel is seldom larger */
 #define STUCK_NS    1000000000ULL
 #define HAND_OUT_NS 100000000ULL
+#define BUSY_NS     10000000ULL /* the same, when there is work for a closer */
 #define END_NS      200000000ULL
 #define STACK_BYTES 16384
 #define IDLE        0u
 #define END         UINT32_MAX
+#define ORPHANED    (UINT32_MAX - 1)
 
 /* Of one closer; shared with it. */
 struct closer {
@@ -44,7 +47,10 @@ struct closer {
 };
 
 struct shared {
-	_Atomic uint32_t nr_closers; /* wanted; END: all end */
+	/* Wanted. END: all end. ORPHANED: the process whose descriptors they are is gone. */
+	_Atomic uint32_t nr_closers;
+	_Atomic uint64_t
+		targets[MAX_FDS / 64]; /* bits of descriptors of files of targets */
 	struct closer closers[HARD_MAX];
 };
 
@@ -71,8 +77,42 @@ static struct {
 	size_t nr_opened, cap_opened;
 	struct waiting_fd *waiting; /* heap */
 	size_t nr_waiting, cap_waiting;
+	struct quota waiting_quota;
 	uint64_t handed_ns; /* when work was last handed out */
+	bool is_lost; /* somebody killed the closers */
 } state;
+
+static void mark(struct shared *shared, int fd, bool is_target)
+{
+	uint64_t bit = UINT64_C(1) << (unsigned int)fd % 64;
+
+	if ((unsigned int)fd >= MAX_FDS)
+		return;
+	if (is_target)
+		atomic_fetch_or(&shared->targets[fd / 64], bit);
+	else
+		atomic_fetch_and(&shared->targets[fd / 64], ~bit);
+}
+
+static bool is_target(struct shared *shared, unsigned int fd)
+{
+	return atomic_load(&shared->targets[fd / 64]) >> fd % 64 & 1;
+}
+
+/* Closes all descriptors but those of files of targets: that never waits. */
+static void close_others(struct shared *shared)
+{
+	unsigned int first = 0;
+
+	for (unsigned int fd = 0; fd < MAX_FDS; fd++) {
+		if (!is_target(shared, fd))
+			continue;
+		if (fd > first)
+			syscall(SYS_close_range, first, fd - 1, 0);
+		first = fd + 1;
+	}
+	syscall(SYS_close_range, first, UINT_MAX, 0);
+}
 
 /* ---- the processes that close ---- */
 
@@ -84,6 +124,23 @@ static void wait_while(_Atomic uint32_t *word, uint32_t value)
 static void wake(_Atomic uint32_t *word)
 {
 	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* Of the first of them, which the others share. */
+static struct {
+	struct shared *shared;
+	pid_t parent;
+} closing;
+
+/*
+ * The parent may have been killed while a closer is stuck. What is open in the table then
+ * stays open: perf events, and the sockets at whose end other processes end.
+ */
+static void on_parents_death(int signal)
+{
+	(void)signal;
+	if (getppid() != closing.parent)
+		atomic_store(&closing.shared->nr_closers, ORPHANED);
 }
 
 static _Noreturn int close_for_ever(void *arg)
@@ -100,8 +157,11 @@ static _Noreturn int close_for_ever(void *arg)
 			wait_while(&c->nr, IDLE);
 			continue;
 		}
-		for (uint32_t i = 0; i < nr; i++)
+		for (uint32_t i = 0; i < nr; i++) {
+			/* First: while it is being closed, its number may be used again. */
+			mark(closing.shared, c->fds[i], false);
 			syscall(SYS_close, c->fds[i]);
+		}
 		atomic_store(&c->nr, IDLE);
 	}
 }
@@ -117,31 +177,63 @@ static _Noreturn void end_closers(struct shared *shared, uint32_t nr)
 	_exit(0);
 }
 
+static void watch_parent(struct shared *shared, pid_t parent)
+{
+	const struct sigaction action = {.sa_handler = on_parents_death};
+
+	closing.shared = shared;
+	closing.parent = parent;
+	sigaction(SIGTERM, &action, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
+	if (getppid() != parent)
+		_exit(1);
+}
+
+static int start_closer(struct closer *c, char *stack_end)
+{
+	/* They get no signals. */
+	return clone(close_for_ever, stack_end, CLONE_VM | CLONE_FILES | CLONE_FS, c);
+}
+
+static void let_signal(int how)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(how, &set, NULL);
+}
+
 /* Closers share its memory, and so need none of their own. */
 static _Noreturn void start_closers(struct shared *shared, pid_t parent)
 {
 	static _Alignas(64) char stacks[HARD_MAX][STACK_BYTES];
 	uint32_t nr = 0;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	watch_parent(shared, parent);
 	prctl(PR_SET_NAME, "lineburn-closer", 0, 0, 0);
-	if (getppid() != parent || capabilities_keep(0, false) ||
-	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+	if (capabilities_keep(0, false) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		_exit(1);
 	for (;;) {
 		uint32_t wanted = atomic_load(&shared->nr_closers);
 		const struct timespec pause = {.tv_nsec = 100000000};
 
+		if (wanted == ORPHANED) {
+			close_others(shared);
+			_exit(0);
+		}
 		if (wanted == END)
 			end_closers(shared, nr);
-		if (nr == wanted)
+		if (nr == wanted) {
+			let_signal(SIG_UNBLOCK);
 			wait_while(&shared->nr_closers, wanted);
-		else if (clone(close_for_ever, stacks[nr] + STACK_BYTES,
-			       CLONE_VM | CLONE_FILES | CLONE_FS,
-			       &shared->closers[nr]) >= 0)
+			let_signal(SIG_BLOCK);
+		} else if (start_closer(&shared->closers[nr], stacks[nr] + STACK_BYTES) >=
+			   0) {
 			nr++;
-		else
+		} else {
 			nanosleep(&pause, NULL);
+		}
 	}
 }
 
@@ -173,6 +265,7 @@ int target_fd_begin(struct error *err)
 		return rc;
 	}
 	state.pid = (pid_t)pid;
+	state.waiting_quota = (struct quota){.max = MAX_WAITING};
 	return 0;
 }
 
@@ -231,6 +324,7 @@ static bool hand_to(size_t closer)
 			continue;
 		}
 		who = w->who;
+		quota_give(&state.waiting_quota, who, 1);
 		c->fds[nr++] = w->fd;
 	}
 	state.nr_waiting = nr_kept;
@@ -243,13 +337,17 @@ static bool hand_to(size_t closer)
 	return true;
 }
 
-/* Somebody has killed the closers: this process closes again. */
+/*
+ * Somebody has killed the closers. What waits may be what they waited for, so it stays
+ * open, and no more files are opened.
+ */
 static void do_without(void)
 {
-	munmap(take_ptr(state.shared), sizeof(*state.shared));
-	state.nr_closers = 0;
-	while (state.nr_waiting)
-		close(state.waiting[--state.nr_waiting].fd);
+	log_warning(
+		"the process that closes files of targets was killed, so no more files "
+		"are opened: new programs have no names; record again");
+	state.is_lost = true;
+	state.nr_waiting = state.nr_closers = 0;
 }
 
 static void hand_out(void)
@@ -257,6 +355,8 @@ static void hand_out(void)
 	bool is_handed = true;
 
 	state.handed_ns = clock_now_ns();
+	if (state.is_lost)
+		return;
 	if (waitpid(state.pid, NULL, WNOHANG | __WALL) == state.pid) {
 		do_without();
 		return;
@@ -279,24 +379,39 @@ void target_fd_opened(int fd, struct tenant who)
 	while (state.nr_opened < nr)
 		state.opened[state.nr_opened++] = (struct opened_fd){0};
 	state.opened[fd] = (struct opened_fd){who, true};
+	mark(state.shared, fd, true);
+}
+
+void target_fd_forget(int fd)
+{
+	if (!state.shared || (size_t)fd >= state.nr_opened)
+		return;
+	state.opened[fd].is_known = false;
+	mark(state.shared, fd, false);
+}
+
+size_t target_fd_nr_waiting(void)
+{
+	return state.nr_waiting;
 }
 
 bool target_fd_has_room(struct tenant who)
 {
 	uint64_t now_ns;
 
-	if (!state.shared || !state.nr_closers)
+	if (!state.shared || (!state.nr_closers && !state.is_lost))
 		return true;
-	if (state.nr_waiting)
-		hand_out();
 	now_ns = clock_now_ns();
-	return state.nr_waiting < MAX_WAITING &&
+	if (state.nr_waiting && now_ns - state.handed_ns >= BUSY_NS)
+		hand_out();
+	return !state.is_lost && !quota_is_over(&state.waiting_quota, who) &&
 	       nr_at_work(who, now_ns - STUCK_NS) < TARGET_FD_STUCK_MAX;
 }
 
 void target_fd_close(int fd)
 {
 	struct tenant who = TENANT_UNKNOWN;
+	uint64_t since_ns;
 
 	if (fd < 0)
 		return;
@@ -309,11 +424,13 @@ void target_fd_close(int fd)
 		return;
 	}
 	/* Out of memory: it stays open. */
-	if (!vec_grow(&state.waiting, &state.cap_waiting, state.nr_waiting + 1,
-		      sizeof(*state.waiting), 0))
-		state.waiting[state.nr_waiting++] = (struct waiting_fd){fd, who};
-	if (state.nr_waiting >= AT_ONCE ||
-	    clock_now_ns() - state.handed_ns >= HAND_OUT_NS)
+	if (state.is_lost || vec_grow(&state.waiting, &state.cap_waiting,
+				      state.nr_waiting + 1, sizeof(*state.waiting), 0))
+		return;
+	state.waiting[state.nr_waiting++] = (struct waiting_fd){fd, who};
+	quota_add(&state.waiting_quota, who, 1);
+	since_ns = clock_now_ns() - state.handed_ns;
+	if (since_ns >= (state.nr_waiting >= AT_ONCE ? BUSY_NS : HAND_OUT_NS))
 		hand_out();
 }
 
@@ -331,7 +448,7 @@ static bool finish(void)
 
 	do {
 		hand_out();
-		if (!state.shared)
+		if (state.is_lost)
 			return true;
 		nr_busy = 0;
 		for (size_t i = 0; i < state.nr_closers; i++)
@@ -352,52 +469,23 @@ void target_fd_end(void)
 			  "not answer");
 		return;
 	}
-	if (state.shared) {
+	if (!state.is_lost) {
 		atomic_store(&state.shared->nr_closers, END);
 		wake(&state.shared->nr_closers);
 		while (waitpid(state.pid, NULL, __WALL) < 0 && errno == EINTR)
 			;
-		munmap(state.shared, sizeof(*state.shared));
 	}
+	munmap(state.shared, sizeof(*state.shared));
 	free(state.opened);
 	free(state.waiting);
+	quota_deinit(&state.waiting_quota);
 	memset(&state, 0, sizeof(state));
-}
-
-/* Is it one that waits, or that a closer has not reached? */
-static bool is_left(int fd)
-{
-	for (size_t i = 0; i < state.nr_waiting; i++)
-		if (state.waiting[i].fd == fd)
-			return true;
-	for (size_t i = 0; i < state.nr_closers; i++) {
-		const struct closer *c = &state.shared->closers[i];
-		uint32_t nr = atomic_load(&c->nr);
-
-		for (uint32_t k = 0; k < nr; k++)
-			if (c->fds[k] == fd)
-				return true;
-	}
-	return false;
 }
 
 void target_fd_leave(void)
 {
-	const struct dirent *entry;
-	DIR *own;
-
 	if (!state.shared)
 		return;
 	fflush(NULL);
-	/* First, as there may be no descriptor for the folder. */
-	close(STDIN_FILENO);
-	close(STDOUT_FILENO);
-	close(STDERR_FILENO);
-	own = opendir("/proc/self/fd");
-	while (own && (entry = readdir(own))) {
-		int fd = atoi(entry->d_name);
-
-		if (fd != dirfd(own) && !is_left(fd))
-			close(fd);
-	}
+	close_others(state.shared);
 }

@@ -7,12 +7,14 @@
  * waits for then keeps nobody else waiting. When this process ends, what is left of the
  * table is closed by that process, too.
  *
- * Descriptors opened with O_PATH are never flushed, and need none of this. One thread only.
+ * Descriptors opened with O_PATH are never flushed, but they may be the last that hold a
+ * mount, and to close them then unmounts a file system. One thread only.
  */
 #ifndef LB_BASE_TARGET_FD_H
 #define LB_BASE_TARGET_FD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -36,11 +38,18 @@ void target_fd_end(void);
 /** Notes that @fd was opened for @who, who pays for its closing. */
 void target_fd_opened(int fd, struct tenant who);
 
+/** @fd was none of these after all: close(2) closes it. */
+void target_fd_forget(int fd);
+
 /**
  * May another file be opened for @who? Not while TARGET_FD_STUCK_MAX of its are being
- * closed for a second, or too many wait to be closed.
+ * closed for a second, too many of its wait to be closed, or somebody killed the process
+ * that closes.
  */
 bool target_fd_has_room(struct tenant who);
+
+/** Returns how many descriptors wait to be closed. */
+size_t target_fd_nr_waiting(void);
 
 /** Closes @fd, soon. Nothing may be done with it any more. Negative: nothing to do. */
 void target_fd_close(int fd);

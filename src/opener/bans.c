@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "opener/bans.h"
 
-#include <unistd.h>
+#include "base/target_fd.h"
 
 void bans_add(struct bans *b, const struct ban_subject *subject, struct tenant who,
 	      int fd, uint64_t stuck, uint64_t now_ns)
@@ -9,7 +9,7 @@ void bans_add(struct bans *b, const struct ban_subject *subject, struct tenant w
 	struct ban *place = &b->bans[b->next];
 
 	if (b->nr == MAX_BANS)
-		close(place->fd);
+		target_fd_close(place->fd);
 	else
 		b->nr++;
 	*place = (struct ban){.subject = *subject,
@@ -50,6 +50,6 @@ bool bans_have(const struct bans *b, const struct ban_subject *subject, struct t
 void bans_clear(struct bans *b)
 {
 	for (size_t i = 0; i < b->nr; i++)
-		close(b->bans[i].fd);
+		target_fd_close(b->bans[i].fd);
 	*b = (struct bans){0};
 }

@@ -23,6 +23,7 @@
 #include "base/cleanup.h"
 #include "base/creds.h"
 #include "base/io.h"
+#include "base/target_fd.h"
 #include "base/vec.h"
 
 #ifndef FUSE_SUPER_MAGIC
@@ -38,7 +39,7 @@
 
 void look_deinit(struct look *look)
 {
-	cleanup_closep(&look->fd);
+	target_fd_close(look->fd);
 	free(look->text);
 	look->fd = -1;
 	look->text = NULL;

@@ -134,8 +134,10 @@ static void ban(int base_fd, struct tenant who, const struct look *look, uint64_
 
 	if (find_subject(base_fd, look, &subject))
 		fd = fcntl(base_fd, F_DUPFD_CLOEXEC, 0);
-	if (fd >= 0)
-		bans_add(&opener.bans, &subject, who, fd, stuck, clock_now_ns());
+	if (fd < 0)
+		return;
+	target_fd_opened(fd, who);
+	bans_add(&opener.bans, &subject, who, fd, stuck, clock_now_ns());
 }
 
 /* ---- requests ---- */
@@ -171,8 +173,7 @@ static bool take_result(struct wire_reader *reply, struct look *look, struct ten
 	if (!has_fd)
 		return true;
 	look->fd = fds[(*used)++];
-	if (look->what == LOOK_FILE)
-		target_fd_opened(look->fd, who);
+	target_fd_opened(look->fd, who);
 	return true;
 }
 
@@ -192,8 +193,10 @@ static int take_results(struct wire_reader *reply, struct look_group *groups, si
 	if (is_good && used == nr_fds && reply->pos == reply->len)
 		return 0;
 	opener.stats.nr_failed++;
-	for (; used < nr_fds; used++)
+	for (; used < nr_fds; used++) {
+		target_fd_opened(fds[used], groups->who);
 		target_fd_close(fds[used]);
+	}
 	for (size_t i = 0; i < nr; i++)
 		for (size_t k = 0; k < groups[i].nr; k++)
 			look_deinit(&groups[i].looks[k]);

@@ -201,7 +201,7 @@ static void look_in_list(struct container_names *names, struct name_place *place
 {
 	struct safe_open how = how_of(place->root_fd, lists[i], MAX_LIST_BYTES);
 	_cleanup_free_ char *text = NULL;
-	_cleanup_close_ int found = -1;
+	_cleanup_target_fd_ int found = -1;
 	struct look_facts facts;
 	size_t len;
 

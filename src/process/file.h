@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/quota.h"
+#include "base/target_fd.h"
 #include "decode/runtimes.h"
 #include "opener/look.h"
 
@@ -160,7 +161,8 @@ struct fd_budget {
 /* Call before opening. Return: false, counted, if a limit is reached. */
 static inline bool fd_budget_take(struct fd_budget *budget, struct tenant who)
 {
-	if (budget->nr_open >= budget->max || !quota_take(&budget->quota, who, 1)) {
+	if (budget->nr_open + target_fd_nr_waiting() >= budget->max ||
+	    !quota_take(&budget->quota, who, 1)) {
 		budget->nr_refused++;
 		return false;
 	}

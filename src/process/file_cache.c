@@ -231,7 +231,7 @@ static struct file_identity identity_of(const struct look_facts *facts)
 static int find_mapped(const struct mapping *m, const struct file_source *source,
 		       struct found_file *ret)
 {
-	_cleanup_close_ int fd = -1;
+	_cleanup_target_fd_ int fd = -1;
 	struct look_facts facts;
 
 	if (source->proc_dir < 0)
@@ -252,7 +252,7 @@ static int find_in_root(const struct mapping *m, const struct root *root,
 {
 	struct safe_open how = {.root_fd = root->fd, .path = m->path, .who = who};
 	struct look_facts facts;
-	_cleanup_close_ int fd = safe_open_find(&how, &facts);
+	_cleanup_target_fd_ int fd = safe_open_find(&how, &facts);
 	bool is_same;
 
 	if (fd < 0)
@@ -493,7 +493,7 @@ static bool is_current(const struct cached_file *e, const struct mapping *m,
 	if (m->build_id_len)
 		return !e->file.verify_build_id || source->proc_dir < 0;
 	why = find_mapped(m, source, &f);
-	cleanup_closep(&f.fd);
+	target_fd_close(f.fd);
 	return why || is_identity(&e->file, &f.identity);
 }
 
@@ -542,7 +542,7 @@ static struct target_file *find_or_open(struct file_cache *c, const struct mappi
 	same = find_identity(c, &f, m);
 	file = same ? recognise(c, same, known, m, f.by_path, source->tenant)
 		    : keep(c, known, m, source, &f);
-	close(f.fd);
+	target_fd_close(f.fd);
 	return file;
 }
 

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/search.h"
+#include "base/target_fd.h"
 #include "base/vec.h"
 #include "opener/opener.h"
 #include "process/cgroup.h"
@@ -134,6 +135,8 @@ static int open_by_opener(int proc_fd, const char *name)
 		.where = LOOK_BELOW, .what = LOOK_HANDLE, .name = name, .fd = -1};
 	int rc = opener_look_at(proc_fd, TENANT_UNKNOWN, &look);
 
+	if (!rc)
+		target_fd_forget(look.fd);
 	return rc ? rc : look.fd;
 }
 

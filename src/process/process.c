@@ -207,7 +207,7 @@ static const struct mapping *find_dump(const struct process *p)
 static int open_mapped_dump(const struct safe_open *how, const struct mapping *m,
 			    int proc_dir, struct look_facts *ret)
 {
-	_cleanup_close_ int fd = proc_dir_find_mapped(proc_dir, how->who, m, ret);
+	_cleanup_target_fd_ int fd = proc_dir_find_mapped(proc_dir, how->who, m, ret);
 
 	return fd < 0 ? fd : safe_reopen(fd, how, ret);
 }

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/target_fd.h"
 #include "base/vec.h"
 
 struct roots *roots_new(struct fd_budget *budget)
@@ -24,7 +25,7 @@ void roots_free(struct roots *roots)
 	if (!roots)
 		return;
 	for (size_t i = 0; i < roots->nr; i++) {
-		close(roots->items[i]->fd);
+		target_fd_close(roots->items[i]->fd);
 		fd_budget_give(roots->budget, roots->items[i]->tenant);
 		free(roots->items[i]);
 	}
@@ -67,6 +68,7 @@ static struct root *add(struct roots *roots, int fd, const struct root_key *key,
 			      .tenant = who,
 			      .nr_refs = 1,
 			      .slot = (uint32_t)roots->nr};
+	target_fd_opened(fd, who);
 	roots->items[roots->nr++] = root;
 	return root;
 }
@@ -129,7 +131,7 @@ void roots_put(struct roots *roots, struct root *root)
 		roots->items[last->slot] = last;
 		hashmap_add(&roots->by_key, key_hash(&last->key), last->slot);
 	}
-	close(root->fd);
+	target_fd_close(root->fd);
 	fd_budget_give(roots->budget, root->tenant);
 	free(root);
 }

@@ -896,7 +896,7 @@ int unwind_files_new(struct unwind_tables *tables, struct process_table *process
 	if (decoder->share.is_shared)
 		f->want_quota = (struct quota){.what = "waiting unwind pages",
 					       .loss = "its stacks may be cut",
-					       .max = MAX_WANTS};
+					       .max = MAX_WANTS / 2};
 	f->vdso_fd = vdso_open(&f->vdso_bytes);
 	if (f->vdso_fd >= 0)
 		add_vdso(f);

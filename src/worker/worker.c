@@ -55,6 +55,7 @@ enum call_phase {
 /* One call under way; zero-initialised: none. */
 struct call {
 	enum call_phase phase;
+	struct tenant who; /* of the target that it serves */
 	bool can_go_on; /* it paused to return to its caller; the child has more */
 	worker_need_fn need;
 	void *need_ctx;
@@ -107,7 +108,7 @@ static void close_received(struct worker *w)
 	struct message_fds *fds = &w->call.fds;
 
 	while (fds->nr) {
-		target_fd_opened(fds->fd[--fds->nr], w->who);
+		target_fd_opened(fds->fd[--fds->nr], w->call.who);
 		target_fd_close(fds->fd[fds->nr]);
 	}
 }
@@ -505,6 +506,7 @@ void worker_send(struct worker *w, uint32_t op, const void *request, size_t len,
 	close_received(w);
 	*call = (struct call){
 		.phase = CALL_SENDING,
+		.who = w->who,
 		.need = need,
 		.need_ctx = need_ctx,
 		.out = {.type = MESSAGE_REQUEST,

@@ -210,22 +210,94 @@ static void whoever_ends_closes_the_others(void **state)
 	close(wait_fds[1]);
 }
 
-/* Somebody kills them: the process closes by itself again. */
-static void killed_ones_are_not_needed(void **state)
+/* This process is killed while one is stuck: its end of a pipe is closed all the same. */
+static void who_is_killed_leaves_nothing_open(void **state)
+{
+	int pipe_fds[2], ready_fds[2];
+	struct pollfd end;
+	char byte;
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(ready_fds, O_CLOEXEC), 0);
+	child = fork();
+	if (!child) {
+		begin();
+		get_stuck(alice);
+		byte = 1;
+		if (write(ready_fds[1], &byte, 1) != 1)
+			_exit(1);
+		pause();
+	}
+	close(pipe_fds[1]);
+	assert_int_equal(read(ready_fds[0], &byte, 1), 1);
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	end = (struct pollfd){.fd = pipe_fds[0], .events = POLLIN};
+	assert_int_equal(poll(&end, 1, 10000), 1);
+	assert_int_equal(read(pipe_fds[0], &byte, 1), 0);
+	close(pipe_fds[0]);
+	close(ready_fds[0]);
+	close(ready_fds[1]);
+}
+
+/* Somebody kills them: what they may have waited for stays open. */
+static void without_them_nothing_is_closed_or_opened(void **state)
 {
 	int fds[2];
 
 	(void)state;
 	begin();
 	fds[0] = opened(alice);
+	assert_true(target_fd_has_room(bob));
 	kill(closer(), SIGKILL);
 	pause_ms(200);
 	target_fd_close(fds[0]);
 	pause_ms(110);
 	fds[1] = opened(alice);
 	target_fd_close(fds[1]);
-	assert_true(are_closed(fds, 2));
+	assert_false(target_fd_has_room(bob));
+	assert_true(is_open(fds[0]));
+	assert_true(is_open(fds[1]));
 	target_fd_end();
+	close(fds[0]);
+	close(fds[1]);
+}
+
+/* Who has many that wait gets no more; others do. */
+static void those_that_wait_are_counted(void **state)
+{
+	int fds[1200];
+
+	(void)state;
+	begin();
+	get_stuck(alice);
+	pause_ms(110);
+	assert_int_equal(tell_children(closer(), SIGSTOP), 1);
+	for (size_t i = 0; i < 1200; i++)
+		target_fd_close(fds[i] = opened(alice));
+	/* Some were handed out. */
+	assert_in_range(target_fd_nr_waiting(), 1025, 1200);
+	assert_false(target_fd_has_room(alice));
+	assert_true(target_fd_has_room(bob));
+	tell_children(closer(), SIGCONT);
+	target_fd_end();
+	assert_true(are_closed(fds, 1200));
+}
+
+/* It was none: whoever leaves closes it. */
+static void others_are_forgotten(void **state)
+{
+	int fd;
+
+	(void)state;
+	begin();
+	fd = opened(alice);
+	target_fd_forget(fd);
+	target_fd_end();
+	assert_true(is_open(fd));
+	close(fd);
 }
 
 int main(void)
@@ -235,7 +307,10 @@ int main(void)
 		cmocka_unit_test(many_are_closed),
 		cmocka_unit_test(stuck_ones_are_of_their_user),
 		cmocka_unit_test(whoever_ends_closes_the_others),
-		cmocka_unit_test(killed_ones_are_not_needed),
+		cmocka_unit_test(who_is_killed_leaves_nothing_open),
+		cmocka_unit_test(without_them_nothing_is_closed_or_opened),
+		cmocka_unit_test(those_that_wait_are_counted),
+		cmocka_unit_test(others_are_forgotten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

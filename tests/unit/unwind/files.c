@@ -975,16 +975,14 @@ static void requests_that_wait_leave_room(void **state)
 	decoder.nr_pages = 5;
 	segment(&large);
 	segment(&other);
-	for (uint32_t uid = 1000; uid < 1003; uid++) {
+	for (uint32_t uid = 1000; uid < 1004; uid++) {
 		has_no_time(uid);
-		want_many(&large, 0, 2000, uid);
+		want_many(&large, 0, 1000, uid);
 	}
-	assert_int_equal(totals.nr_requests_dropped, 3 * (2000 - 1024));
-	assert_false(serve());
-	assert_int_equal(totals.nr_requests_dropped, 3 * (2000 - 1024) + 1024);
+	assert_int_equal(totals.nr_requests_dropped, 4 * (1000 - 512));
 	want(&other, 3);
 	assert_false(serve());
-	assert_int_equal(totals.nr_requests_dropped, 3 * (2000 - 1024) + 1024);
+	assert_int_equal(totals.nr_requests_dropped, 4 * (1000 - 512));
 	assert_int_equal(decoder.nr_calls, 1);
 	assert_int_equal(decoder.calls[0].fd, FD(OTHER));
 }
@@ -1009,20 +1007,20 @@ static void places_in_the_queue_are_given_back(void **state)
 	decoder.nr_pages = 2000;
 	segment(&large);
 	has_no_time(1000);
-	want_many(&large, 0, 500, 1000);
-	want_many(&large, 0, 500, 1000);
+	want_many(&large, 0, 250, 1000);
+	want_many(&large, 0, 250, 1000);
 	assert_false(serve());
-	want_many(&large, 500, 524, 1000);
+	want_many(&large, 250, 262, 1000);
 	assert_int_equal(totals.nr_requests_dropped, 0);
-	want_many(&large, 1024, 1, 1000);
+	want_many(&large, 512, 1, 1000);
 	assert_int_equal(totals.nr_requests_dropped, 1);
 	fake_now_ns += 100 * SECOND_NS;
 	assert_false(serve());
 	assert_int_equal(unwind_files_work(f), UNWIND_FILES_EARLY);
-	want_many(&large, 0, 1024, 1000);
+	want_many(&large, 0, 512, 1000);
 	assert_int_equal(totals.nr_requests_dropped, 1);
 	assert_false(serve()); /* they were read meanwhile */
-	want_many(&large, 0, 1024, 1000);
+	want_many(&large, 0, 512, 1000);
 	assert_int_equal(totals.nr_requests_dropped, 1);
 	nr_refused = 0;
 	unwind_files_each_refused(f, on_refused, NULL);

@@ -29,6 +29,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/target_fd.h"
 #include "lib/sanitizer.h"
 #include "worker/message.h"
 #include "worker/worker.h"
@@ -51,6 +52,7 @@ enum test_op {
 	OP_REPLY_AND_SAY, /* a good reply followed by the request's bytes */
 	OP_REPLY_AND_LEAVE, /* a good reply, then exits */
 	OP_SEND_FDS, /* a good reply with descriptors attached */
+	OP_SEND_FD_AND_HANG, /* the head of a reply with a descriptor, then waits for ever */
 	OP_NEED, /* needs a file by the request's bytes; replies its content */
 	OP_NEED_MANY, /* needs u32 files; replies how many it got */
 	OP_NEED_FOREVER,
@@ -223,6 +225,17 @@ OP(op_reply_and_leave)
 	_exit(0);
 }
 
+OP(op_send_fd_and_hang)
+{
+	const struct message m = {.type = MESSAGE_REPLY, .len = 1, .nr_fds = 1};
+
+	UNUSED;
+	if (message_send_header(WORKER_SOCKET_FD, &m, fds))
+		_exit(9);
+	for (;;)
+		pause();
+}
+
 OP(op_send_fds)
 {
 	const struct message m = {.type = MESSAGE_REPLY, .len = 4};
@@ -335,6 +348,7 @@ static const worker_op test_ops[NR_TEST_OPS] = {
 	[OP_REPLY_AND_SAY] = op_reply_and_say,
 	[OP_REPLY_AND_LEAVE] = op_reply_and_leave,
 	[OP_SEND_FDS] = op_send_fds,
+	[OP_SEND_FD_AND_HANG] = op_send_fd_and_hang,
 	[OP_NEED] = op_need,
 	[OP_NEED_MANY] = op_need_many,
 	[OP_NEED_FOREVER] = op_need_forever,
@@ -1213,6 +1227,60 @@ static void low_descriptors_may_be_closed(void **state)
 	assert_echo_works(f);
 }
 
+/* The process that closes descriptors of targets stops: each that it gets is stuck. */
+static pid_t stop_closer(void)
+{
+	char path[64];
+	int child = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	file = fopen(path, "re");
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%d", &child), 1);
+	fclose(file);
+	kill(child, SIGSTOP);
+	return child;
+}
+
+/*
+ * An opener passes a descriptor and gets stuck, so nobody takes it. Its tenant pays for its
+ * closing, not the one of the next request.
+ */
+static void what_nobody_took_is_of_its_tenant(void **state)
+{
+	const struct worker_config config = {.kind = WORKER_OPENER};
+	const struct timespec hand_out = {.tv_nsec = 110000000}, stuck = {.tv_sec = 1};
+	const struct tenant alice = {.uid = 1000}, bob = {.uid = 1001};
+	struct fixture *f = *state;
+	struct wire_reader reply;
+	struct worker *w;
+	struct error err;
+	pid_t closer;
+
+	assert_int_equal(target_fd_begin(&err), 0);
+	closer = stop_closer();
+	assert_int_equal(worker_new(&config, &w, &err), 0);
+	for (int i = 0; i < TARGET_FD_STUCK_MAX; i++) {
+		worker_serves(w, alice);
+		assert_int_equal(worker_call(w, OP_SEND_FD_AND_HANG, NULL, 0, &f->file, 1,
+					     NULL, NULL, 500, &reply, NULL),
+				 WORKER_DEADLINE);
+		nanosleep(&hand_out, NULL);
+		worker_serves(w, bob);
+		assert_int_equal(worker_call(w, OP_ECHO, "", 0, NULL, 0, NULL, NULL,
+					     LONG_MS, &reply, NULL),
+				 WORKER_OK);
+	}
+	nanosleep(&stuck, NULL);
+	nanosleep(&hand_out, NULL);
+	assert_false(target_fd_has_room(alice));
+	assert_true(target_fd_has_room(bob));
+	worker_free(w);
+	kill(closer, SIGCONT);
+	target_fd_end();
+}
+
 /* Without descriptors no child is started and nothing leaks; later it works. */
 static void a_start_that_fails_is_an_answer(void **state)
 {
@@ -1273,6 +1341,7 @@ int main(int argc, char **argv)
 		TEST(children_that_the_kernel_reaps_do_no_harm),
 		TEST(signals_do_not_disturb),
 		TEST(low_descriptors_may_be_closed),
+		TEST(what_nobody_took_is_of_its_tenant),
 		TEST(a_start_that_fails_is_an_answer),
 	};
 
