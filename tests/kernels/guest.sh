@@ -65,7 +65,7 @@ machine() {
 		sh -c '/bin/busybox true; /bin/busybox cat /proc/self/maps >/dev/null'
 	done &
 	churn=$!
-	profiled machine record -a -F 199 -d 10
+	profiled machine record -a -F 199 -d 30
 	kill "$churn" "$there"
 }
 
