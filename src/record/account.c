@@ -75,7 +75,7 @@ static struct helpers read_helpers(const struct intake *in, const struct naming 
 
 	worker_stats(n->worker, &h.namer);
 	worker_stats(in->worker, &h.feeder);
-	worker_stats(in->reader, &h.reader);
+	worker_stats(in->reader_worker, &h.reader);
 	opener_stats(&h.opener);
 	return h;
 }

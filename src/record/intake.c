@@ -237,17 +237,19 @@ static int open_watches(struct intake *in, struct error *err)
 		.whole_machine = !target_follows_processes(&in->config->target)};
 	struct launch_user user;
 	struct unwind_kmaps maps;
-	int rc = worker_new(&reader, &in->reader, err);
+	int rc = worker_new(&reader, &in->reader_worker, err);
 
+	shared_worker_init(&in->reader, in->reader_worker,
+			   process_table_is_shared(in->processes));
 	launch_user_find(&user);
 	jit.user = user.uid;
 	if (!rc)
 		rc = jit_watch_new(&jit, in->sampler, in->processes, &in->decoder,
-				   in->reader, &in->jit, err);
+				   &in->reader, &in->jit, err);
 	sampler_unwind_kmaps(in->sampler, &maps);
 	if (!rc)
 		rc = unwind_feeder_new(in->config->unwind_bytes, &maps, in->processes,
-				       &in->decoder, in->reader, &in->unwind, err);
+				       &in->decoder, &in->reader, &in->unwind, err);
 	return rc;
 }
 
@@ -355,7 +357,8 @@ void intake_deinit(struct intake *in)
 	unwind_feeder_free(in->unwind);
 	jit_watch_free(in->jit);
 	shared_worker_deinit(&in->decoder);
-	worker_free(in->reader);
+	shared_worker_deinit(&in->reader);
+	worker_free(in->reader_worker);
 	worker_free(in->worker);
 	target_free(in->target);
 	sampler_free(in->sampler);

@@ -32,7 +32,8 @@ struct intake {
 	const struct sampling *config; /* borrowed */
 	struct worker *worker; /* decoder for requests of the kernel side */
 	struct shared_worker decoder; /* the same, for all who ask it */
-	struct worker *reader; /* reads targets' memory */
+	struct worker *reader_worker; /* reads targets' memory */
+	struct shared_worker reader; /* the same, for all who ask it */
 	struct process_table *processes;
 	struct kernel_code kernel_code;
 	struct sampler *sampler;

@@ -63,6 +63,7 @@ struct runtime {
 	/**
 	 * Finds the interpreter's frames in a process.
 	 *
+	 * @reader     serves the process's tenant
 	 * @facts      of the runtime's file
 	 * @text_bias  start of the mapping of the file's text - its file offset
 	 * @ret        set when LOCATE_FOUND
@@ -72,7 +73,8 @@ struct runtime {
 
 	/**
 	 * Reads the parts of code objects (p->interp_codes) that the kernel side could
-	 * not copy from a running process. NULL: cut ones stay cut. Return: WORKER_OK,
+	 * not copy from a running process. @reader serves its tenant. NULL: cut ones
+	 * stay cut. Return: WORKER_OK,
 	 * also when there was nothing to do; WORKER_DEADLINE: reading the target's
 	 * memory hangs, never read it again; otherwise no answer this time.
 	 */

@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/time_share.h"
 #include "base/vec.h"
 #include "process/file.h"
 #include "process/table.h"
@@ -44,8 +43,8 @@
 #define LONGEST_WAIT_NS 1000000000ULL
 /*
  * Limit for queries of all processes: the reader needs some 0.2 ms for each. One tenant may
- * have all of them, but while others wait, whoever had less is first: a query takes
- * ASK_NS of its time (base/time_share.h counts that four times).
+ * have all of them, but while others wait, whoever had less is first: a query counts as
+ * ASK_NS of the reader's time (base/time_share.h counts that four times), or as what it took.
  */
 #define ASKS_PER_SECOND   200
 #define ASKS_AT_ONCE      50
@@ -103,14 +102,13 @@ struct waiting_request {
 struct unwind_feeder {
 	struct process_table *processes; /* borrowed */
 	struct shared_worker *decoder; /* borrowed */
-	struct worker *reader; /* borrowed */
+	struct shared_worker *reader; /* borrowed */
 	struct unwind_tables *tables;
 	struct unwind_files *files;
 	struct unwind_texts *texts;
 	struct segment_list segments; /* work space */
 	uint64_t asks_since_ns; /* when the remaining queries were last computed */
 	uint64_t asks_left;
-	struct time_share asks;
 
 	struct watched_image *images; /* by id; heap */
 	size_t nr_images, cap_images;
@@ -135,7 +133,7 @@ struct unwind_feeder {
 
 int unwind_feeder_new(uint64_t max_row_bytes, const struct unwind_kmaps *maps,
 		      struct process_table *processes, struct shared_worker *decoder,
-		      struct worker *reader, struct unwind_feeder **ret,
+		      struct shared_worker *reader, struct unwind_feeder **ret,
 		      struct error *err)
 {
 	_cleanup_(unwind_feeder_freep) struct unwind_feeder *w = calloc(1, sizeof(*w));
@@ -149,7 +147,6 @@ int unwind_feeder_new(uint64_t max_row_bytes, const struct unwind_kmaps *maps,
 	w->reader = reader;
 	w->asks_left = ASKS_AT_ONCE;
 	w->asks_since_ns = clock_now_ns();
-	w->asks = (struct time_share){.is_shared = is_shared, .burst_ns = UINT64_MAX / 4};
 	if (is_shared)
 		w->request_quota = (struct quota){.what = "requests for unwind tables",
 						  .loss = "its stacks may be cut",
@@ -610,12 +607,11 @@ static bool may_ask(struct unwind_feeder *w, struct tenant who)
 			w->asks_left = ASKS_AT_ONCE;
 	}
 	if (!w->asks_left) {
-		time_share_waits(&w->asks, who, now);
+		time_share_waits(&w->reader->share, who, now);
 		return false;
 	}
-	if (!time_share_may_take(&w->asks, who, now))
+	if (!shared_worker_may_send(w->reader, who))
 		return false;
-	time_share_took(&w->asks, who, now, now + ASK_NS);
 	w->asks_left--;
 	return true;
 }
@@ -644,9 +640,9 @@ static bool ask_for_interp(struct unwind_feeder *w, const struct process *p,
 	struct runtime_place place;
 	enum locate_result state;
 
-	worker_serves(w->reader, p->tenant);
-	state = runtime->locate(w->reader, (pid_t)p->tgid, interp->facts.words,
-				interp->text_bias, &place);
+	state = runtime->locate(shared_worker_begin(w->reader, p->tenant), (pid_t)p->tgid,
+				interp->facts.words, interp->text_bias, &place);
+	shared_worker_end(w->reader, p->tenant, ASK_NS);
 	/* Discard the answer if the pid was reused during the query. */
 	if (state == LOCATE_FOUND && process_is_alive(w->processes, p)) {
 		unwind_tables_serve(w->tables, p->tenant);
@@ -677,13 +673,15 @@ static void read_codes(struct unwind_feeder *w, struct process *p,
 {
 	const struct runtime *runtime = runtimes[interp->runtime];
 
-	if (!runtime->read_cut)
+	if (!runtime->read_cut) {
 		interp_codes_give_up_all(&p->interp_codes);
-	else
-		interp->is_banned =
-			runtime->read_cut(w->reader, w->processes, p,
-					  unwind_interp_at(w->tables, interp->number)) ==
-			WORKER_DEADLINE;
+		return;
+	}
+	interp->is_banned =
+		runtime->read_cut(shared_worker_begin(w->reader, p->tenant), w->processes,
+				  p, unwind_interp_at(w->tables, interp->number)) ==
+		WORKER_DEADLINE;
+	shared_worker_end(w->reader, p->tenant, 0);
 }
 
 void unwind_feeder_prepare(struct unwind_feeder *w, const struct process *p,
@@ -719,51 +717,113 @@ static bool must_ask(const struct process *p, const struct watched_image *img)
 		       : img->interp_changes != p->maps.nr_changes;
 }
 
-/*
- * Call it after the segments are written: the kernel finds an interpreter through them.
- * At least one, as above. The next look begins after the last that had its turn.
- */
-static void find_interps(struct unwind_feeder *w, uint64_t deadline_ns)
+/* Returns the process of an image whose interpreter is not known yet; else NULL. */
+static const struct process *unknown_process(struct unwind_feeder *w, uint32_t id)
 {
-	size_t nr = w->nr_used, nr_asked = 0;
+	const struct watched_image *img = &w->images[id];
+	const struct process *p;
 
-	if (!w->nr_waiting && !w->has_new_mappings)
-		return;
+	if (!img->entry.run || img->interp.state == IMAGE_INTERP_FOUND ||
+	    img->interp.state == IMAGE_INTERP_REFUSED)
+		return NULL;
+	p = process_of(w, id);
+	return p && p->until_ns == UINT64_MAX ? p : NULL;
+}
+
+/* Otherwise those whose turn is first do not know that others wait, who had less. */
+static void announce_asks(struct unwind_feeder *w)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	for (size_t i = 0; w->reader->share.is_shared && i < w->nr_used; i++) {
+		uint32_t id = w->used[i];
+		const struct process *p = unknown_process(w, id);
+
+		if (p && ask_is_due(&w->images[id].interp))
+			time_share_waits(&w->reader->share, p->tenant, now_ns);
+	}
+}
+
+/*
+ * At least one, as above. The next look begins after the last that had its turn: who only
+ * had to wait for others had none.
+ * Return: whether to call it again: it may be the turn of those who had to wait.
+ */
+static bool ask_in_turn(struct unwind_feeder *w, uint64_t deadline_ns)
+{
+	size_t nr = w->nr_used, nr_turns = 0, nr_asked = 0, nr_put_off = 0;
+
 	w->nr_waiting = 0;
 	w->has_new_mappings = false;
+	announce_asks(w);
 	for (size_t i = 0, from = w->interps_from; i < nr; i++) {
 		size_t at = (from + i) % nr;
 		uint32_t id = w->used[at];
 		struct watched_image *img = &w->images[id];
-		const struct process *p;
+		const struct process *p = unknown_process(w, id);
 		bool is_due_now;
 
-		if (!img->entry.run || img->interp.state == IMAGE_INTERP_FOUND ||
-		    img->interp.state == IMAGE_INTERP_REFUSED)
-			continue;
-		p = process_of(w, id);
-		if (!p || p->until_ns != UINT64_MAX)
+		if (!p)
 			continue;
 		if (!must_ask(p, img)) {
 			w->nr_waiting += img->interp.state == IMAGE_INTERP_WAITS;
 			continue;
 		}
-		if (nr_asked++ && clock_now_ns() >= deadline_ns) {
+		if (nr_turns && clock_now_ns() >= deadline_ns) {
 			w->has_new_mappings = w->is_behind = true;
-			return;
+			return false;
 		}
+		nr_turns += img->interp.state == IMAGE_INTERP_NONE;
 		w->has_new_mappings |= !search_for_interp(w, p, img);
 		is_due_now = ask_is_due(&img->interp);
 		if (is_due_now && !may_ask(w, p->tenant)) {
 			w->nr_waiting++;
+			nr_put_off++;
 			continue;
 		}
+		nr_turns++;
+		nr_asked += is_due_now;
 		w->interps_from = at + 1;
 		if (is_due_now && ask_for_interp(w, p, &img->interp)) {
 			img->rest_until_ns = 0;
 			mark(w, img);
 		}
 		w->nr_waiting += img->interp.state == IMAGE_INTERP_WAITS;
+	}
+	return nr_asked && nr_put_off && w->asks_left;
+}
+
+/*
+ * Call it after the segments are written: the kernel finds an interpreter through them.
+ */
+static void find_interps(struct unwind_feeder *w, uint64_t deadline_ns)
+{
+	if (!w->nr_waiting && !w->has_new_mappings)
+		return;
+	while (ask_in_turn(w, deadline_ns) && clock_now_ns() < deadline_ns)
+		;
+}
+
+/* Returns the process of an image that has code objects to read again; else NULL. */
+static struct process *cut_process(struct unwind_feeder *w, uint32_t id)
+{
+	const struct image_interp *interp = &w->images[id].interp;
+	struct process *p = process_of(w, id);
+
+	return p && p->interp_codes.nr_cut && interp->number && !interp->is_banned ? p
+										   : NULL;
+}
+
+/* As announce_asks(). */
+static void announce_cut_codes(struct unwind_feeder *w)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	for (size_t i = 0; w->reader->share.is_shared && i < w->nr_used; i++) {
+		const struct process *p = cut_process(w, w->used[i]);
+
+		if (p)
+			time_share_waits(&w->reader->share, p->tenant, now_ns);
 	}
 }
 
@@ -778,18 +838,24 @@ static void read_cut_codes(struct unwind_feeder *w, uint64_t deadline_ns)
 	if (!w->has_cut_codes)
 		return;
 	w->has_cut_codes = false;
+	announce_cut_codes(w);
 	for (size_t i = 0, from = w->codes_from; i < nr; i++) {
 		size_t at = (from + i) % nr;
 		struct image_interp *interp = &w->images[w->used[at]].interp;
-		struct process *p = process_of(w, w->used[at]);
+		struct process *p = cut_process(w, w->used[at]);
 
-		if (!p || !p->interp_codes.nr_cut || !interp->number || interp->is_banned)
+		if (!p)
 			continue;
-		if (nr_read++ && clock_now_ns() >= deadline_ns) {
+		if (nr_read && clock_now_ns() >= deadline_ns) {
 			w->codes_from = at;
 			w->has_cut_codes = w->is_behind = true;
 			return;
 		}
+		if (!shared_worker_may_send(w->reader, p->tenant)) {
+			w->has_cut_codes = true;
+			continue;
+		}
+		nr_read++;
 		read_codes(w, p, interp);
 		w->has_cut_codes |= p->interp_codes.nr_cut && !interp->is_banned;
 	}

@@ -19,12 +19,11 @@ struct process_table;
 struct process;
 struct unwind_feeder;
 struct shared_worker;
-struct worker;
 
 /** As unwind_tables_new(). All pointers are borrowed and must outlive @ret. */
 int unwind_feeder_new(uint64_t max_row_bytes, const struct unwind_kmaps *maps,
 		      struct process_table *processes, struct shared_worker *decoder,
-		      struct worker *reader, struct unwind_feeder **ret,
+		      struct shared_worker *reader, struct unwind_feeder **ret,
 		      struct error *err);
 void unwind_feeder_free(struct unwind_feeder *w);
 DEFINE_CLEANUP(struct unwind_feeder, unwind_feeder_free);

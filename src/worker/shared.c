@@ -74,6 +74,23 @@ void shared_worker_send(struct shared_worker *s, const struct shared_request *re
 	receive(s, s->patience_ns);
 }
 
+struct worker *shared_worker_begin(struct shared_worker *s, struct tenant who)
+{
+	assert(!shared_worker_is_busy(s));
+	s->begin_ns = clock_now_ns();
+	worker_serves(s->worker, who);
+	return s->worker;
+}
+
+void shared_worker_end(struct shared_worker *s, struct tenant who, uint64_t min_ns)
+{
+	uint64_t end_ns = clock_now_ns();
+
+	if (end_ns < s->begin_ns + min_ns)
+		end_ns = s->begin_ns + min_ns;
+	time_share_took(&s->share, who, s->begin_ns, end_ns);
+}
+
 void shared_worker_go_on(struct shared_worker *s)
 {
 	if (shared_worker_is_busy(s))

@@ -3,7 +3,8 @@
  * A worker that several parts of the recorder use, one call at a time. Nobody waits long:
  * who sends a request waits for its answer until patience_ns, because most answers come
  * within a millisecond. A later answer is taken in a later step of the loop. Tenants share
- * the worker's time (base/time_share.h).
+ * the worker's time (base/time_share.h). Who must have the answer at once makes calls
+ * instead, between shared_worker_begin() and shared_worker_end().
  */
 #ifndef LB_WORKER_SHARED_H
 #define LB_WORKER_SHARED_H
@@ -75,6 +76,14 @@ bool shared_worker_may_send(struct shared_worker *s, struct tenant who);
  */
 void shared_worker_send(struct shared_worker *s, const struct shared_request *request,
 			struct wire_writer *content);
+
+/**
+ * From now on @who, whose turn it is, makes calls (worker_call()) and waits for them.
+ * Return: the worker; it serves @who.
+ */
+struct worker *shared_worker_begin(struct shared_worker *s, struct tenant who);
+/** @who has made its calls, and pays for the time, but for @min_ns at least. */
+void shared_worker_end(struct shared_worker *s, struct tenant who, uint64_t min_ns);
 
 /** Takes the answer if it is there, without waiting. */
 void shared_worker_go_on(struct shared_worker *s);

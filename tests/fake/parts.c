@@ -252,7 +252,7 @@ struct jit_watch {
 
 int jit_watch_new(const struct jit_watch_config *config, struct sampler *sampler,
 		  struct process_table *processes, struct shared_worker *decoder,
-		  struct worker *reader, struct jit_watch **ret, struct error *err)
+		  struct shared_worker *reader, struct jit_watch **ret, struct error *err)
 {
 	(void)config;
 	(void)sampler;
@@ -340,7 +340,7 @@ struct unwind_feeder {
 
 int unwind_feeder_new(uint64_t max_row_bytes, const struct unwind_kmaps *maps,
 		      struct process_table *processes, struct shared_worker *decoder,
-		      struct worker *reader, struct unwind_feeder **ret,
+		      struct shared_worker *reader, struct unwind_feeder **ret,
 		      struct error *err)
 {
 	(void)max_row_bytes;

@@ -72,8 +72,8 @@ static void walk(struct worker *reader)
 	struct jit_list_stats stats;
 	uint64_t nr_found = 0;
 
-	if (jit_list_walk(reader, 1, 0x5000, known, 1, found, &nr_found, &stats) !=
-	    WORKER_OK)
+	if (jit_list_walk(reader, 1, 0x5000, UINT64_MAX, known, 1, found, &nr_found,
+			  &stats) != WORKER_OK)
 		assert(stats.result == LIST_NONE);
 	assert(stats.result < NR_LIST_WALKS);
 	assert(stats.nr_new + stats.nr_foreign + stats.nr_unreadable <= nr_found);

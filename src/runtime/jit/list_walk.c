@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/vec.h"
 #include "decode/requests.h"
 
@@ -15,20 +15,13 @@ struct list_call {
 	struct worker *reader;
 	pid_t pid;
 	uint64_t descriptor_addr;
+	uint64_t end_ns;
 	list_found_fn found;
 	void *ctx;
 	struct list_object *known; /* the caller's, then those found by this walk */
 	size_t nr_known, cap_known;
 	struct jit_list_stats stats;
 };
-
-static int64_t clock_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
-}
 
 /* Return: 0, -ENOSPC (LIST_MAX_KNOWN) or -ENOMEM. */
 static int add_known(struct list_call *w, const struct list_object *objects, size_t nr)
@@ -141,7 +134,6 @@ static int take_reply(struct list_call *w, struct wire_reader *r)
 /* Calls the reader until the list is complete or a call makes no progress. */
 static enum worker_answer walk_in_calls(struct list_call *w)
 {
-	int64_t end_ms = clock_ms() + JIT_LIST_WALK_MS;
 	size_t nr_before;
 
 	do {
@@ -163,12 +155,12 @@ static enum worker_answer walk_in_calls(struct list_call *w)
 		if (rc)
 			return rc == -EBADMSG ? WORKER_BAD_REPLY : WORKER_FAILED;
 	} while (w->stats.result == LIST_MORE && w->nr_known > nr_before &&
-		 w->stats.nr_bytes < JIT_LIST_MAX_BYTES && clock_ms() < end_ms);
+		 w->stats.nr_bytes < JIT_LIST_MAX_BYTES && clock_now_ns() < w->end_ns);
 	return WORKER_OK;
 }
 
 enum worker_answer jit_list_walk(struct worker *reader, pid_t pid,
-				 uint64_t descriptor_addr,
+				 uint64_t descriptor_addr, uint64_t end_ns,
 				 const struct list_object *known, size_t nr_known,
 				 list_found_fn found, void *ctx,
 				 struct jit_list_stats *ret)
@@ -176,6 +168,7 @@ enum worker_answer jit_list_walk(struct worker *reader, pid_t pid,
 	struct list_call w = {.reader = reader,
 			      .pid = pid,
 			      .descriptor_addr = descriptor_addr,
+			      .end_ns = end_ns,
 			      .found = found,
 			      .ctx = ctx,
 			      .stats = {.result = LIST_NONE}};

@@ -14,7 +14,6 @@
 #include "worker/worker.h"
 
 #define JIT_LIST_CALL_MS 200 /* one call of the reader; most take less than 10 */
-#define JIT_LIST_WALK_MS 1000 /* all calls of one walk: no new call after that */
 /* of new objects in one walk: no new call after that */
 #define JIT_LIST_MAX_BYTES (192ull << 20)
 
@@ -33,6 +32,7 @@ struct jit_list_stats {
  *
  * @pid    not stopped, may exit: check its identity (start time) afterwards, before
  *       using any result
+ * @end_ns CLOCK_MONOTONIC: one call, and no new call after this time
  * @known  objects not to read again; those beyond LIST_MAX_ENTRIES count as unknown. If
  *         list_object.ends is 0, a new object with the same addresses and size is taken
  *         for the old one.
@@ -47,7 +47,7 @@ struct jit_list_stats {
  * passed to @found).
  */
 enum worker_answer jit_list_walk(struct worker *reader, pid_t pid,
-				 uint64_t descriptor_addr,
+				 uint64_t descriptor_addr, uint64_t end_ns,
 				 const struct list_object *known, size_t nr_known,
 				 list_found_fn found, void *ctx,
 				 struct jit_list_stats *ret);

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/target_fd.h"
 #include "base/vec.h"
 #include "collect/jit_probe.h"
 #include "decode/jit/interface.h"
@@ -20,9 +21,11 @@
 
 #define MAX_QUEUED_BYTES (64u << 20) /* of events that wait for their task events */
 /*
- * Most time for walks of all processes in one look: samples and signals wait meanwhile.
+ * No new walk in a look after that: samples and signals wait meanwhile. Where strangers
+ * decide how long a call takes, the last walk makes no new call after that either.
  */
 #define WALKS_MAX_NS 500000000ULL
+#define WALK_MAX_NS  1000000000ULL /* no new call of one walk */
 /*
  * Known objects compared per walk, round robin: 8 us each (two reads of 4 KB on each
  * side).
@@ -50,7 +53,7 @@ struct jit_watch {
 	struct jit_watch_config config;
 	struct process_table *processes; /* borrowed */
 	struct shared_worker *decoder; /* borrowed */
-	struct worker *reader; /* borrowed */
+	struct shared_worker *reader; /* borrowed */
 	struct jit_probe *probe;
 	struct jit_inodes *inodes;
 	struct queued **queue; /* in order of time_ns, [first, nr) */
@@ -59,15 +62,14 @@ struct jit_watch {
 	uint64_t read_ns; /* when the probe was read last */
 	uint64_t nr_no_room; /* the probe's count at the last walk of all lists */
 	bool look_wanted;
-	/* time spent in this look; later walks wait for the next drain */
-	uint64_t walks_ns;
+	uint64_t walks_until_ns; /* in this look; later walks wait for the next drain */
 	size_t next_from; /* active image at which a look begins, round robin */
 	struct jit_watch_totals totals;
 };
 
 int jit_watch_new(const struct jit_watch_config *config, struct sampler *sampler,
 		  struct process_table *processes, struct shared_worker *decoder,
-		  struct worker *reader, struct jit_watch **ret, struct error *err)
+		  struct shared_worker *reader, struct jit_watch **ret, struct error *err)
 {
 	_cleanup_(jit_watch_freep) struct jit_watch *w = calloc(1, sizeof(*w));
 	struct jit_probe_config probe = {.whole_machine = config->whole_machine};
@@ -249,7 +251,7 @@ static struct jit_inode probe_mapped(struct jit_watch *w, const struct process *
 				     bool *ret_is_probed)
 {
 	bool by_path = false;
-	_cleanup_close_ int fd = process_find_mapped(w->processes, p, m, &by_path);
+	_cleanup_target_fd_ int fd = process_find_mapped(w->processes, p, m, &by_path);
 	struct jit_inode inode = {0};
 
 	if (fd >= 0)
@@ -396,6 +398,13 @@ static void end_unseen(struct list_look *walk, uint64_t begin_ns)
 	}
 }
 
+/* Walks that have begun make no new call after that. */
+static uint64_t calls_until_ns(const struct jit_watch *w)
+{
+	return w->reader->share.is_shared ? w->walks_until_ns
+					  : clock_now_ns() + WALK_MAX_NS;
+}
+
 static enum worker_answer walk_list(struct list_look *walk, uint64_t descriptor_ip,
 				    struct jit_list_stats *ret)
 {
@@ -424,9 +433,8 @@ static enum worker_answer walk_list(struct list_look *walk, uint64_t descriptor_
 			known[nr].ends = jit_store_ends(store, o);
 		nr++;
 	}
-	worker_serves(walk->w->reader, walk->p->tenant);
-	return jit_list_walk(walk->w->reader, (pid_t)walk->p->tgid, descriptor_ip, known,
-			     nr, found, walk, ret);
+	return jit_list_walk(walk->w->reader->worker, (pid_t)walk->p->tgid, descriptor_ip,
+			     calls_until_ns(walk->w), known, nr, found, walk, ret);
 }
 
 /*
@@ -451,7 +459,6 @@ static void pause_walks(const struct list_look *walk, uint64_t begin_ns)
 	uint64_t end_ns = clock_now_ns(), took_ns = end_ns - begin_ns;
 	uint64_t pause_ns = walk->has_news ? took_ns : WALK_PAUSE * took_ns;
 
-	walk->w->walks_ns += took_ns;
 	walk->p->jit_code.walks.walk_after_ns =
 		end_ns + (walk->no_room ? FULL_PAUSE_NS : pause_ns);
 	pause_prompts(&walk->p->jit_code, walk->has_news, end_ns);
@@ -500,11 +507,17 @@ static void walk_lists(struct jit_watch *w, struct process *p)
 	c->walk_wanted = false;
 	if (c->walks.is_banned || !process_is_alive(w->processes, p))
 		return;
+	shared_worker_begin(w->reader, p->tenant);
 	for (size_t i = 0; i < c->nr_descriptors; i++) {
 		struct jit_list_stats stats;
-		enum worker_answer answer =
-			walk_list(&walk, c->descriptor_ips[i], &stats);
+		enum worker_answer answer;
 
+		if (i && clock_now_ns() >= calls_until_ns(w)) {
+			c->walk_wanted = true;
+			whole = false;
+			break;
+		}
+		answer = walk_list(&walk, c->descriptor_ips[i], &stats);
 		w->totals.nr_walks++;
 		nr_foreign += stats.nr_foreign;
 		whole &= answer == WORKER_OK && stats.result == LIST_OK;
@@ -525,6 +538,7 @@ static void walk_lists(struct jit_watch *w, struct process *p)
 			break;
 		}
 	}
+	shared_worker_end(w->reader, p->tenant, 0);
 	c->walks.nr_compared += COMPARED_PER_WALK;
 	if (c->walks.nr_compared >= c->live.nr_items)
 		c->walks.nr_compared = 0;
@@ -549,39 +563,77 @@ static bool is_wanted(const struct jit_watch *w, const struct process *p)
 	       process_is_sampled(w->processes, p);
 }
 
-/* Return: whether its lists were walked. */
-static bool look_at(struct jit_watch *w, struct process *p)
+/* Are its lists to be walked in the look of @now_ns? */
+static bool is_due(const struct process *p, uint64_t now_ns)
 {
-	const struct jit_code *c = &p->jit_code;
-
-	if (is_wanted(w, p))
-		search_mappings(w, p);
-	if (!c->walk_wanted)
-		return false;
-	if (w->walks_ns > WALKS_MAX_NS || clock_now_ns() < c->walks.walk_after_ns) {
-		/*
-		 * Retry as soon as allowed: by the next drain the process may have
-		 * exited.
-		 */
-		w->look_wanted |= c->walks.nr_partial &&
-				  c->walks.nr_partial < PARTIAL_WALKS;
-		return false;
-	}
-	walk_lists(w, p);
-	return true;
+	return p->opened && p->jit_code.walk_wanted &&
+	       now_ns >= p->jit_code.walks.walk_after_ns;
 }
 
-static void look_at_all(struct jit_watch *w)
+/*
+ * Walks the lists of each process that is due, in turn, unless its tenant waits for one who
+ * had less of the reader's time. In all of a look it is @now_ns, when all began to wait: so
+ * nobody has waited too long to count, and nobody is walked twice.
+ * Return: whether it is to be called again: now it may be the turn of those who had more.
+ */
+static bool walk_in_turn(struct jit_watch *w, uint64_t now_ns)
 {
 	size_t nr = process_table_nr_active(w->processes), from = w->next_from;
+	bool was_one = false;
 
 	for (size_t i = 0; i < nr; i++) {
 		size_t at = (from + i) % nr;
 		struct process *p = process_table_active(w->processes, at);
 
-		if (p->opened && look_at(w, p))
-			w->next_from = at + 1;
+		if (!is_due(p, now_ns) ||
+		    !time_share_may_take(&w->reader->share, p->tenant, now_ns))
+			continue;
+		if (clock_now_ns() >= w->walks_until_ns)
+			return false;
+		walk_lists(w, p);
+		w->next_from = at + 1;
+		was_one = true;
 	}
+	return was_one;
+}
+
+/* Who was not walked in this look, though it was wanted. */
+static void note_left(struct jit_watch *w, const struct process *p, uint64_t now_ns)
+{
+	const struct jit_walks *walks = &p->jit_code.walks;
+
+	if (!p->opened || !p->jit_code.walk_wanted)
+		return;
+	/* Retry as soon as allowed: by the next drain the process may have exited. */
+	w->look_wanted |= walks->nr_partial && walks->nr_partial < PARTIAL_WALKS;
+	/* Nor does a tenant wait so long because others came first. */
+	w->look_wanted |= w->reader->share.is_shared && is_due(p, now_ns) &&
+			  !time_share_is_used_up(&w->reader->share, p->tenant, now_ns);
+}
+
+static void look_at_all(struct jit_watch *w)
+{
+	size_t nr = process_table_nr_active(w->processes);
+	uint64_t now_ns;
+
+	for (size_t i = 0; i < nr; i++) {
+		struct process *p = process_table_active(w->processes, i);
+
+		if (p->opened && is_wanted(w, p))
+			search_mappings(w, p);
+	}
+	now_ns = clock_now_ns();
+	w->walks_until_ns = now_ns + WALKS_MAX_NS;
+	for (size_t i = 0; i < nr; i++) {
+		const struct process *p = process_table_active(w->processes, i);
+
+		if (is_due(p, now_ns))
+			time_share_waits(&w->reader->share, p->tenant, now_ns);
+	}
+	while (walk_in_turn(w, now_ns))
+		;
+	for (size_t i = 0; i < nr; i++)
+		note_left(w, process_table_active(w->processes, i), now_ns);
 }
 
 static void want_walks(struct jit_watch *w, bool of_all)
@@ -629,7 +681,6 @@ void jit_watch_look(struct jit_watch *w)
 	if (!w->look_wanted)
 		return;
 	w->look_wanted = false;
-	w->walks_ns = 0;
 	shared_worker_be_patient(w->decoder);
 	look_at_all(w);
 	/* Afterwards, because files that were found wait to be probed. */

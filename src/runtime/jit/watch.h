@@ -19,7 +19,6 @@ struct lb_unwind_request;
 struct process_table;
 struct sampler;
 struct shared_worker;
-struct worker;
 
 /* Which files get a uprobe. For other files lists are walked. */
 enum jit_probing {
@@ -37,7 +36,8 @@ struct jit_watch_config {
 /** Pointers are borrowed and must outlive *ret. */
 int jit_watch_new(const struct jit_watch_config *config, struct sampler *sampler,
 		  struct process_table *processes, struct shared_worker *decoder,
-		  struct worker *reader, struct jit_watch **ret, struct error *err);
+		  struct shared_worker *reader, struct jit_watch **ret,
+		  struct error *err);
 void jit_watch_free(struct jit_watch *w);
 DEFINE_CLEANUP(struct jit_watch, jit_watch_free);
 

@@ -35,7 +35,6 @@ static enum worker_answer call_reader(struct worker *reader, const struct proces
 	struct wire_writer w = {.max = WORKER_MAX_REQUEST_BYTES};
 	enum worker_answer answer = WORKER_FAILED;
 
-	worker_serves(reader, p->tenant);
 	wire_put_u32(&w, p->tgid);
 	wire_put_bytes(&w, layout, sizeof(*layout));
 	wire_put_u32(&w, (uint32_t)asked->nr);

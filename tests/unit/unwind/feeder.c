@@ -23,11 +23,12 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define MS_NS     UINT64_C(1000000)
 #define MAX_PROCS 64
+#define NR_SLOW   60
 #define MAX_CALLS 1000
 #define PYTHON_AT UINT64_C(0x400000)
 
 static struct unwind_feeder *w;
-static struct shared_worker shared;
+static struct shared_worker shared, reader;
 static struct file_facts facts;
 static struct target_file python; /* closed again: nobody asks for its rows */
 static struct target_file plain; /* same; no interpreter */
@@ -104,18 +105,21 @@ bool process_is_alive(struct process_table *t, const struct process *p)
 static uint32_t asked[MAX_CALLS]; /* ids */
 static uint64_t asked_ns[MAX_CALLS];
 static size_t nr_asked;
+static uint64_t ask_ns; /* what a query takes */
 
-static enum locate_result locate(struct worker *reader, pid_t pid, const void *facts_of,
+static enum locate_result locate(struct worker *worker, pid_t pid, const void *facts_of,
 				 uint64_t text_bias, struct runtime_place *ret)
 {
 	const struct proc *proc = &procs[pid - 1];
 
-	(void)reader;
+	assert_ptr_equal(worker, reader.worker);
+	assert_true(tenant_is_same(fake_served, proc->process.tenant));
 	assert_ptr_equal(((const uint64_t *)facts_of)[0], 77);
 	assert_int_equal(text_bias, proc->mapping.start);
 	assert_true(nr_asked < MAX_CALLS);
 	asked[nr_asked] = proc->process.id;
 	asked_ns[nr_asked++] = fake_now_ns;
+	fake_now_ns += ask_ns;
 	*ret = (struct runtime_place){.layout.version = proc->version, .tls_off = -8};
 	return proc->answer;
 }
@@ -124,14 +128,16 @@ static uint32_t read_cut_of[MAX_CALLS]; /* ids */
 static size_t nr_read_cut;
 static enum worker_answer read_cut_answer;
 
-static enum worker_answer read_cut(struct worker *reader, struct process_table *t,
+static enum worker_answer read_cut(struct worker *worker, struct process_table *t,
 				   struct process *p, const struct lb_interp *layout)
 {
-	(void)reader;
 	(void)t;
+	assert_ptr_equal(worker, reader.worker);
+	assert_true(tenant_is_same(fake_served, p->tenant));
 	assert_int_equal(layout->version, procs[p->id].version);
 	assert_true(nr_read_cut < MAX_CALLS);
 	read_cut_of[nr_read_cut++] = p->id;
+	fake_now_ns += ask_ns;
 	if (read_cut_answer == WORKER_OK)
 		p->interp_codes.nr_cut--;
 	return read_cut_answer;
@@ -187,12 +193,13 @@ static int set_up(void **state)
 	fake_now_ns = 1000 * SECOND_NS;
 	fake_call_ns = 0;
 	nr_procs = nr_asked = nr_read_cut = nr_identified = 0;
-	first_sample_ns = 0;
+	first_sample_ns = ask_ns = 0;
 	read_cut_answer = WORKER_OK;
 	shared_worker_init(&shared, NULL, true);
-	assert_int_equal(
-		unwind_feeder_new(0, fake_kernel_boot(), NULL, &shared, NULL, &w, &err),
-		0);
+	shared_worker_init(&reader, NULL, true);
+	assert_int_equal(unwind_feeder_new(0, fake_kernel_boot(), NULL, &shared, &reader,
+					   &w, &err),
+			 0);
 	return 0;
 }
 
@@ -201,6 +208,7 @@ static int tear_down(void **state)
 	(void)state;
 	unwind_feeder_free(w);
 	fake_kernel_end(NULL);
+	shared_worker_deinit(&reader);
 	shared_worker_deinit(&shared);
 	fake_interpreter = NULL;
 	fake_call_ns = 0;
@@ -519,6 +527,91 @@ static void while_tenants_wait_who_asked_less_is_first(void **state)
 	assert_true(nr_asked >= 250);
 }
 
+/* Processes of one tenant whose queries take 0.2 s each, and after them one of another. */
+static struct proc *add_slow(enum locate_result answer)
+{
+	struct proc *other;
+
+	for (size_t i = 0; i < NR_SLOW; i++)
+		add_process(answer)->process.tenant.uid = 1000;
+	other = add_process(answer);
+	other->process.tenant.uid = 1001;
+	ask_ns = 200 * MS_NS;
+	return other;
+}
+
+static void a_query_counts_as_long_as_it_took(void **state)
+{
+	const struct proc *other = add_slow(LOCATE_NOT_YET);
+	uint64_t begin_ns = fake_now_ns, slow_ns = 0;
+
+	(void)state;
+	unwind_feeder_look(w);
+	assert_int_equal(nr_asked, 1); /* it took more time than a look has */
+	assert_int_not_equal(asked[0], other->process.id);
+	unwind_feeder_look(w);
+	assert_int_equal(nr_asked, 2);
+	assert_int_equal(asked[1], other->process.id);
+	while (fake_now_ns < begin_ns + 100 * SECOND_NS) {
+		unwind_feeder_look(w);
+		fake_now_ns += 5 * MS_NS;
+	}
+	for (size_t i = 0; i < nr_asked; i++)
+		slow_ns += asked[i] == other->process.id ? 0 : ask_ns;
+	/* A quarter, and 2 s. */
+	assert_in_range(slow_ns, 26 * SECOND_NS, 28 * SECOND_NS);
+}
+
+/* One whose time is used up keeps no turn, even if the looks have no time. */
+static void who_must_wait_takes_no_turn(void **state)
+{
+	const struct proc *other = add_slow(LOCATE_NOT_YET);
+
+	(void)state;
+	unwind_feeder_look(w);
+	unwind_feeder_look(w);
+	assert_int_equal(nr_asked, 2);
+	time_share_took(&reader.share, procs[0].process.tenant, fake_now_ns,
+			fake_now_ns + 100 * SECOND_NS);
+	fake_call_ns = 20 * MS_NS;
+	for (size_t i = 2; i < 6; i++) {
+		fake_now_ns += SECOND_NS;
+		unwind_feeder_look(w);
+		assert_int_equal(nr_asked, i + 1);
+		assert_int_equal(asked[i], other->process.id);
+	}
+}
+
+static void who_had_less_has_its_codes_read_first(void **state)
+{
+	const struct proc *other;
+
+	(void)state;
+	other = add_slow(LOCATE_FOUND);
+	ask_ns = 0;
+	for (size_t i = 0; i < 200; i++) {
+		unwind_feeder_look(w);
+		fake_now_ns += 50 * MS_NS;
+	}
+	assert_int_equal(totals_of().nr_interps_found, NR_SLOW + 1);
+	for (size_t i = 0; i < NR_SLOW + 1; i++)
+		procs[i].process.interp_codes.nr_cut = 2;
+	fake_now_ns += SECOND_NS;
+	ask_ns = 190 * MS_NS;
+	unwind_feeder_expect(w);
+	unwind_feeder_look(w);
+	assert_int_equal(nr_read_cut, 1);
+	unwind_feeder_look(w);
+	assert_int_equal(nr_read_cut, 2);
+	assert_int_equal(read_cut_of[1], other->process.id);
+	/* What had to wait is read later. */
+	for (size_t i = 0; i < 1000; i++) {
+		unwind_feeder_look(w);
+		fake_now_ns += 200 * MS_NS;
+	}
+	assert_int_equal(nr_read_cut, 2 * NR_SLOW + 2);
+}
+
 static void a_layout_that_is_not_known_is_asked_once(void **state)
 {
 	struct proc *unknown = add_process(LOCATE_UNKNOWN),
@@ -702,6 +795,9 @@ int main(void)
 		TEST(a_process_is_asked_at_growing_intervals),
 		TEST(all_processes_together_are_asked_50_times_then_200_times_a_second),
 		TEST(while_tenants_wait_who_asked_less_is_first),
+		TEST(a_query_counts_as_long_as_it_took),
+		TEST(who_must_wait_takes_no_turn),
+		TEST(who_had_less_has_its_codes_read_first),
 		TEST(a_layout_that_is_not_known_is_asked_once),
 		TEST(an_answer_of_a_process_that_ended_meanwhile_is_dropped),
 		TEST(memory_that_does_not_answer_is_not_read_again),

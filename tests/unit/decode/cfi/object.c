@@ -388,14 +388,16 @@ static void test_numba(void **state)
 	fd = open(found.gl_pathv[0], O_RDONLY | O_CLOEXEC);
 	globfree(&found);
 	assert_int_equal(worker_new(&config, &reader, NULL), 0);
-	assert_int_equal(file_facts_read(decoder, (struct tenant){0}, fd, "libllvmlite.so", &facts), 0);
+	assert_int_equal(file_facts_read(decoder, (struct tenant){0}, fd,
+					 "libllvmlite.so", &facts),
+			 0);
 	point = file_facts_of(&facts, RUNTIME_JIT);
 	assert_non_null(point);
 	numba.pid = start_numba();
 	assert_int_equal(jit_list_walk(reader, numba.pid,
 				       base_of(numba.pid, "libllvmlite.so") +
 					       point->descriptor_vaddr,
-				       NULL, 0, compare_object, &numba, NULL),
+				       UINT64_MAX, NULL, 0, compare_object, &numba, NULL),
 			 WORKER_OK);
 	print_message("%u objects of Numba, %u rows\n", numba.nr_objects, numba.nr_rows);
 	assert_true(numba.nr_objects > 1);

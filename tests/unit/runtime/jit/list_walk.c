@@ -246,8 +246,8 @@ static void assert_some_are_found(struct fixture *f)
 	struct jit_list_stats stats;
 	struct found found = {0};
 
-	assert_int_equal(jit_list_walk(f->reader, f->pid, f->descriptor, NULL, 0, note,
-				       &found, &stats),
+	assert_int_equal(jit_list_walk(f->reader, f->pid, f->descriptor, UINT64_MAX, NULL,
+				       0, note, &found, &stats),
 			 WORKER_OK);
 	assert_int_equal(stats.result, LIST_OK);
 	assert_int_equal(stats.nr_new, 3);
@@ -287,12 +287,12 @@ static void what_is_known_is_not_sent_again(void **state)
 	struct list_object gone = {0x1000, 0x2000, 64, 0};
 
 	start_target(f, be_target);
-	assert_int_equal(jit_list_walk(f->reader, f->pid, f->descriptor, NULL, 0, note,
-				       &first, NULL),
+	assert_int_equal(jit_list_walk(f->reader, f->pid, f->descriptor, UINT64_MAX, NULL,
+				       0, note, &first, NULL),
 			 WORKER_OK);
 	first.objects[first.nr++] = gone;
-	assert_int_equal(jit_list_walk(f->reader, f->pid, f->descriptor, first.objects,
-				       first.nr, note, &second, &stats),
+	assert_int_equal(jit_list_walk(f->reader, f->pid, f->descriptor, UINT64_MAX,
+				       first.objects, first.nr, note, &second, &stats),
 			 WORKER_OK);
 	assert_int_equal(stats.result, LIST_OK);
 	assert_int_equal(stats.nr_new, 0);
@@ -307,15 +307,15 @@ static void there_may_be_no_list(void **state)
 	struct jit_list_stats stats;
 	uint64_t zero = 0;
 
-	assert_int_equal(jit_list_walk(f->reader, getpid(), (uintptr_t)&zero, NULL, 0,
-				       note, NULL, &stats),
+	assert_int_equal(jit_list_walk(f->reader, getpid(), (uintptr_t)&zero, UINT64_MAX,
+				       NULL, 0, note, NULL, &stats),
 			 WORKER_OK);
 	assert_int_equal(stats.result, LIST_NONE);
 	start_target(f, be_target);
 	kill(f->pid, SIGKILL);
 	waitpid(f->pid, NULL, 0);
-	assert_int_equal(jit_list_walk(f->reader, f->pid, f->descriptor, NULL, 0, note,
-				       NULL, &stats),
+	assert_int_equal(jit_list_walk(f->reader, f->pid, f->descriptor, UINT64_MAX, NULL,
+				       0, note, NULL, &stats),
 			 WORKER_OK);
 	assert_int_equal(stats.result, LIST_NONE);
 	f->pid = 0;
@@ -354,8 +354,8 @@ static void large_objects_come_in_several_calls(void **state)
 	do {
 		struct found found = {0};
 
-		rc = jit_list_walk(f->reader, getpid(), (uintptr_t)&descriptor, known,
-				   nr_known, note, &found, &stats);
+		rc = jit_list_walk(f->reader, getpid(), (uintptr_t)&descriptor,
+				   UINT64_MAX, known, nr_known, note, &found, &stats);
 		for (size_t i = 0; i < found.nr; i++) {
 			if (found.states[i] != LIST_NEW)
 				continue;
@@ -376,6 +376,28 @@ static void large_objects_come_in_several_calls(void **state)
 		free((void *)e[i].symfile);
 }
 
+/* More than fits into one call. */
+static void no_call_is_made_after_the_end(void **state)
+{
+	enum {
+		NR = 10,
+		BYTES = 4 << 20
+	};
+	static struct entry e[NR];
+	struct fixture *f = *state;
+	struct jit_list_stats stats;
+	enum worker_answer rc;
+
+	for (int i = 0; i < NR; i++)
+		add(&e[i], new_object(BYTES, (uint8_t)i), BYTES);
+	rc = jit_list_walk(f->reader, getpid(), (uintptr_t)&descriptor, 0, NULL, 0, note,
+			   &(struct found){0}, &stats);
+	assert_int_equal(stats.nr_calls, 1);
+	assert_true(rc == WORKER_DEADLINE || stats.result == LIST_MORE);
+	for (int i = 0; i < NR; i++)
+		free((void *)e[i].symfile);
+}
+
 /* Only whole objects are returned, however often memory is reused. */
 static void a_restless_list_gives_whole_objects(void **state)
 {
@@ -389,8 +411,8 @@ static void a_restless_list_gives_whole_objects(void **state)
 	/* On a busy machine few walks find the list at rest. */
 	while (now_ms() < begin_ms + 1500 ||
 	       (nr_new <= 100 && now_ms() < begin_ms + 60000)) {
-		assert_int_equal(jit_list_walk(f->reader, f->pid, f->descriptor, NULL, 0,
-					       note, &found, &stats),
+		assert_int_equal(jit_list_walk(f->reader, f->pid, f->descriptor,
+					       UINT64_MAX, NULL, 0, note, &found, &stats),
 				 WORKER_OK);
 		assert_int_not_equal(stats.result, LIST_NONE);
 		nr_new += stats.nr_new;
@@ -422,16 +444,18 @@ static void memory_that_does_not_answer_is_told_apart(void **state)
 	add_some();
 	add(&stuck, page, 4096);
 	start = now_ms();
-	assert_int_equal(jit_list_walk(f->reader, getpid(), (uintptr_t)&descriptor, NULL,
-				       0, note, &(struct found){0}, &stats),
+	assert_int_equal(jit_list_walk(f->reader, getpid(), (uintptr_t)&descriptor,
+				       UINT64_MAX, NULL, 0, note, &(struct found){0},
+				       &stats),
 			 WORKER_DEADLINE);
 	assert_in_range(now_ms() - start, JIT_LIST_CALL_MS - 1, 60000);
 	assert_int_equal(stats.result, LIST_NONE);
 	/* The next walk gets a new reader. */
 	drop(&stuck);
 	munmap(page, 4096);
-	assert_int_equal(jit_list_walk(f->reader, getpid(), (uintptr_t)&descriptor, NULL,
-				       0, note, &(struct found){0}, &stats),
+	assert_int_equal(jit_list_walk(f->reader, getpid(), (uintptr_t)&descriptor,
+				       UINT64_MAX, NULL, 0, note, &(struct found){0},
+				       &stats),
 			 WORKER_OK);
 	assert_int_equal(stats.nr_new, 3);
 }
@@ -446,6 +470,7 @@ int main(int argc, char **argv)
 		TEST(what_is_known_is_not_sent_again),
 		TEST(there_may_be_no_list),
 		TEST(large_objects_come_in_several_calls),
+		TEST(no_call_is_made_after_the_end),
 		TEST(a_restless_list_gives_whole_objects),
 		TEST(memory_that_does_not_answer_is_told_apart),
 	};

@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Whose JIT's list is walked when, with fakes of the targets and of the reader: a walk takes
+ * as long as a test says. What a walk finds is tested in runtime/jit/list_walk.c.
+ */
+#include "runtime/jit/watch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "collect/jit_probe.h"
+#include "process/table.h"
+#include "runtime/jit/inodes.h"
+#include "runtime/jit/list_walk.h"
+#include "worker/shared.h"
+
+#define MAX_PROCS 400
+#define MAX_WALKS 10000
+
+static struct jit_watch *w;
+static struct shared_worker decoder, reader;
+static uint64_t now_ns;
+
+/* ---- base/clock.h ---- */
+
+uint64_t clock_now_ns(void)
+{
+	return now_ns;
+}
+
+uint64_t clock_boot_ns(void)
+{
+	return now_ns;
+}
+
+int64_t clock_wall_ns(void)
+{
+	return (int64_t)now_ns;
+}
+
+/* ---- worker/worker.h ---- */
+
+static struct tenant served;
+
+void worker_serves(struct worker *worker, struct tenant who)
+{
+	assert_ptr_equal(worker, reader.worker);
+	served = who;
+}
+
+void worker_send(struct worker *worker, uint32_t op, const void *request, size_t len,
+		 const int *fds, size_t nr_fds, worker_need_fn need, void *need_ctx,
+		 unsigned int deadline_ms)
+{
+	(void)worker, (void)op, (void)request, (void)len, (void)fds, (void)nr_fds;
+	(void)need, (void)need_ctx, (void)deadline_ms;
+	fail();
+}
+
+enum worker_answer worker_receive(struct worker *worker, struct wire_reader *ret,
+				  int *ret_error)
+{
+	(void)worker, (void)ret, (void)ret_error;
+	return WORKER_FAILED;
+}
+
+void worker_cancel(struct worker *worker)
+{
+	(void)worker;
+}
+
+void worker_wait_until(const struct worker *worker, int64_t until_ns)
+{
+	(void)worker, (void)until_ns;
+}
+
+bool worker_waits(const struct worker *worker, struct worker_wait *ret)
+{
+	(void)worker, (void)ret;
+	return false;
+}
+
+/* ---- process ---- */
+
+static struct proc {
+	struct process process;
+	uint64_t walk_ns; /* what a call of the reader takes */
+	size_t nr_walks;
+} procs[MAX_PROCS];
+static size_t nr_procs;
+
+size_t process_table_nr_active(const struct process_table *t)
+{
+	(void)t;
+	return nr_procs;
+}
+
+struct process *process_table_active(struct process_table *t, size_t i)
+{
+	(void)t;
+	assert_true(i < nr_procs);
+	return &procs[i].process;
+}
+
+size_t process_table_nr_ids(const struct process_table *t)
+{
+	(void)t;
+	return nr_procs;
+}
+
+struct process *process_table_at(struct process_table *t, uint32_t id)
+{
+	return process_table_active(t, id);
+}
+
+struct process *process_table_identify(struct process_table *t, const struct lb_image *id,
+				       uint64_t time_ns)
+{
+	(void)t, (void)id, (void)time_ns;
+	return NULL;
+}
+
+struct jit_store *process_table_jit_store(struct process_table *t)
+{
+	(void)t;
+	return NULL;
+}
+
+bool process_table_open_new(struct process_table *t, uint64_t time_ns)
+{
+	(void)t, (void)time_ns;
+	return false;
+}
+
+bool process_is_sampled(const struct process_table *t, const struct process *p)
+{
+	(void)t, (void)p;
+	return true;
+}
+
+bool process_is_alive(struct process_table *t, const struct process *p)
+{
+	(void)t, (void)p;
+	return true;
+}
+
+int process_find_mapped(struct process_table *t, const struct process *p,
+			const struct mapping *m, bool *ret_by_path)
+{
+	(void)t, (void)p, (void)m, (void)ret_by_path;
+	return -1;
+}
+
+void process_read_command(struct process_table *t, struct process *p)
+{
+	(void)t, (void)p;
+}
+
+bool file_facts_are_there(struct target_file *file, struct shared_worker *by,
+			  struct tenant who)
+{
+	(void)file, (void)by, (void)who;
+	return false;
+}
+
+int jit_code_register(struct jit_code *c, struct jit_store *s,
+		      const struct jit_registration *r)
+{
+	(void)c, (void)s, (void)r;
+	return 0;
+}
+
+void jit_code_unregister(struct jit_code *c, struct jit_store *s, uint64_t entry_addr,
+			 uint64_t time_ns)
+{
+	(void)c, (void)s, (void)entry_addr, (void)time_ns;
+}
+
+uint64_t jit_store_ends(const struct jit_store *s, const struct jit_object *o)
+{
+	(void)s, (void)o;
+	return 0;
+}
+
+/* ---- collect/jit_probe.h, runtime/jit/inodes.h: nothing is probed ---- */
+
+int jit_probe_new(const struct jit_probe_config *config, struct sampler *sampler,
+		  struct jit_probe **ret, struct error *err)
+{
+	(void)config, (void)sampler, (void)err;
+	*ret = NULL;
+	return 0;
+}
+
+void jit_probe_free(struct jit_probe *p)
+{
+	(void)p;
+}
+
+int jit_probe_poll_fd(const struct jit_probe *p)
+{
+	(void)p;
+	return -1;
+}
+
+int jit_probe_settled_fd(const struct jit_probe *p)
+{
+	(void)p;
+	return -1;
+}
+
+void jit_probe_read(struct jit_probe *p, jit_event_fn fn, void *ctx)
+{
+	(void)p, (void)fn, (void)ctx;
+}
+
+void jit_probe_totals(const struct jit_probe *p, struct jit_probe_totals *ret)
+{
+	(void)p;
+	*ret = (struct jit_probe_totals){0};
+}
+
+uint64_t jit_probe_map_bytes(const struct jit_probe *p)
+{
+	(void)p;
+	return 0;
+}
+
+struct jit_inodes *jit_inodes_new(struct jit_probe *probe, struct shared_worker *by,
+				  const uid_t *user)
+{
+	static char inodes;
+
+	(void)probe, (void)by, (void)user;
+	return (struct jit_inodes *)&inodes;
+}
+
+void jit_inodes_free(struct jit_inodes *inodes)
+{
+	(void)inodes;
+}
+
+struct jit_inode jit_inodes_probe(struct jit_inodes *inodes, struct tenant who, int fd,
+				  const struct target_file *target,
+				  const struct jit_interface *point)
+{
+	(void)inodes, (void)who, (void)fd, (void)target, (void)point;
+	return (struct jit_inode){0};
+}
+
+bool jit_inodes_settle(struct jit_inodes *inodes, int timeout_ms)
+{
+	(void)inodes, (void)timeout_ms;
+	return false;
+}
+
+void jit_inodes_end(struct jit_inodes *inodes)
+{
+	(void)inodes;
+}
+
+void jit_inodes_begin_sweep(struct jit_inodes *inodes)
+{
+	(void)inodes;
+}
+
+void jit_inodes_keep(struct jit_inodes *inodes, uint64_t number)
+{
+	(void)inodes, (void)number;
+}
+
+void jit_inodes_end_sweep(struct jit_inodes *inodes)
+{
+	(void)inodes;
+}
+
+void jit_inodes_remove_unused(struct jit_inodes *inodes)
+{
+	(void)inodes;
+}
+
+/* ---- runtime/jit/list_walk.h ---- */
+
+static uint32_t walked[MAX_WALKS]; /* indices in procs */
+static uint64_t calls_until_ns[MAX_WALKS];
+static size_t nr_walked;
+
+enum worker_answer jit_list_walk(struct worker *worker, pid_t pid,
+				 uint64_t descriptor_addr, uint64_t end_ns,
+				 const struct list_object *known, size_t nr_known,
+				 list_found_fn found, void *ctx,
+				 struct jit_list_stats *ret)
+{
+	struct proc *proc = &procs[pid - 1];
+
+	(void)known, (void)nr_known, (void)found, (void)ctx;
+	assert_ptr_equal(worker, reader.worker);
+	assert_true(tenant_is_same(served, proc->process.tenant));
+	assert_true(descriptor_addr < proc->process.jit_code.nr_descriptors);
+	assert_true(nr_walked < MAX_WALKS);
+	walked[nr_walked] = (uint32_t)pid - 1;
+	calls_until_ns[nr_walked++] = end_ns;
+	proc->nr_walks++;
+	now_ns += proc->walk_ns;
+	*ret = (struct jit_list_stats){.result = LIST_OK};
+	return WORKER_OK;
+}
+
+/* ---- fixture ---- */
+
+/* A process whose lists no probe reports. */
+static struct proc *add_process(uint32_t uid, uint64_t walk_ns)
+{
+	struct proc *proc = &procs[nr_procs];
+
+	assert_true(nr_procs < MAX_PROCS);
+	*proc = (struct proc){.walk_ns = walk_ns};
+	proc->process.tgid = (uint32_t)++nr_procs;
+	proc->process.tenant.uid = uid;
+	proc->process.opened = true;
+	proc->process.jit_code.is_unprobed = true;
+	proc->process.jit_code.nr_descriptors = 1;
+	return proc;
+}
+
+static void begin(bool is_shared)
+{
+	const struct jit_watch_config config = {.probing = JIT_PROBING_NONE};
+
+	now_ns = 1000 * CLOCK_SECOND_NS;
+	nr_procs = nr_walked = 0;
+	shared_worker_init(&decoder, NULL, is_shared);
+	shared_worker_init(&reader, NULL, is_shared);
+	assert_int_equal(jit_watch_new(&config, NULL, NULL, &decoder, &reader, &w, NULL),
+			 0);
+}
+
+static int end(void **state)
+{
+	(void)state;
+	jit_watch_free(w);
+	shared_worker_deinit(&reader);
+	shared_worker_deinit(&decoder);
+	return 0;
+}
+
+/* A drain, and for a second a look every 50 ms, which does not count what it takes. */
+static void pass_a_second(void)
+{
+	jit_watch_drain(w);
+	for (int i = 0; i < 20; i++) {
+		now_ns += 50 * CLOCK_MS_NS;
+		jit_watch_look(w);
+	}
+}
+
+/* ---- tests ---- */
+
+static void a_tenants_slow_walks_keep_no_other_waiting(void **state)
+{
+	struct proc *other;
+
+	(void)state;
+	begin(true);
+	for (size_t i = 0; i < 300; i++)
+		add_process(1000, 200 * CLOCK_MS_NS);
+	other = add_process(1001, CLOCK_MS_NS);
+	jit_watch_drain(w);
+	assert_int_equal(other->nr_walks, 1);
+	assert_ptr_equal(&procs[walked[1]], other); /* both had nothing before */
+	assert_int_equal(nr_walked, 4);
+	/* Now it is first, wherever the turn is. */
+	for (size_t i = 2; i < 20; i++) {
+		now_ns += 10 * CLOCK_MS_NS;
+		nr_walked = 0;
+		jit_watch_drain(w);
+		assert_int_equal(other->nr_walks, i);
+		assert_ptr_equal(&procs[walked[0]], other);
+	}
+}
+
+static void a_tenants_walks_take_a_quarter_of_the_time(void **state)
+{
+	uint64_t begin_ns, took_ns;
+
+	(void)state;
+	begin(true);
+	for (size_t i = 0; i < 300; i++)
+		add_process(1000, 200 * CLOCK_MS_NS);
+	begin_ns = now_ns;
+	while (now_ns < begin_ns + 200 * CLOCK_SECOND_NS)
+		pass_a_second();
+	took_ns = nr_walked * 200 * CLOCK_MS_NS;
+	assert_in_range(took_ns, 45 * CLOCK_SECOND_NS, 53 * CLOCK_SECOND_NS);
+	/* In turn. */
+	for (size_t i = 0; i < nr_walked; i++)
+		assert_int_equal(walked[i], i % 300);
+}
+
+/* Of ten, a look has time for three. */
+static void who_was_left_comes_in_the_next_look(void **state)
+{
+	(void)state;
+	begin(true);
+	for (uint32_t i = 0; i < 10; i++) {
+		add_process(1000 + i, 200 * CLOCK_MS_NS);
+		add_process(1000 + i, 200 * CLOCK_MS_NS);
+	}
+	jit_watch_drain(w);
+	for (size_t look = 1; look < 4; look++) {
+		assert_int_equal(nr_walked, 3 * look);
+		jit_watch_look(w);
+	}
+	for (size_t i = 0; i < 10; i++)
+		assert_in_range(procs[2 * i].nr_walks + procs[2 * i + 1].nr_walks, 1, 2);
+}
+
+static void a_look_makes_no_call_after_its_time(void **state)
+{
+	struct proc *proc;
+	uint64_t begin_ns;
+
+	(void)state;
+	begin(true);
+	begin_ns = now_ns;
+	proc = add_process(1000, 300 * CLOCK_MS_NS);
+	proc->process.jit_code.nr_descriptors = 4;
+	for (uint64_t i = 0; i < 4; i++)
+		proc->process.jit_code.descriptor_ips[i] = i;
+	jit_watch_drain(w);
+	assert_int_equal(nr_walked, 2);
+	assert_int_equal(calls_until_ns[0], begin_ns + 500 * CLOCK_MS_NS);
+	assert_int_equal(calls_until_ns[1], begin_ns + 500 * CLOCK_MS_NS);
+	assert_false(proc->process.jit_code.was_walked);
+	assert_true(proc->process.jit_code.walk_wanted);
+	/* When its pause is over. */
+	proc->walk_ns = CLOCK_MS_NS;
+	now_ns += 10 * CLOCK_SECOND_NS;
+	jit_watch_drain(w);
+	assert_int_equal(nr_walked, 2 + 4);
+	assert_true(proc->process.jit_code.was_walked);
+}
+
+/* The caller chose the targets: all take turns, half a second in each drain. */
+static void without_neighbours_all_take_turns(void **state)
+{
+	uint64_t begin_ns;
+
+	(void)state;
+	begin(false);
+	for (size_t i = 0; i < 9; i++)
+		add_process(1000 + (i == 8), 200 * CLOCK_MS_NS);
+	for (size_t i = 0; i < 6; i++) {
+		begin_ns = now_ns;
+		jit_watch_drain(w);
+		assert_int_equal(nr_walked, 3 * i + 3);
+		for (size_t j = 3 * i; j < nr_walked; j++)
+			assert_int_equal(walked[j], j % 9);
+		assert_int_equal(calls_until_ns[3 * i], begin_ns + CLOCK_SECOND_NS);
+		jit_watch_look(w);
+		assert_int_equal(nr_walked, 3 * i + 3);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(a_tenants_slow_walks_keep_no_other_waiting,
+					  end),
+		cmocka_unit_test_teardown(a_tenants_walks_take_a_quarter_of_the_time,
+					  end),
+		cmocka_unit_test_teardown(who_was_left_comes_in_the_next_look, end),
+		cmocka_unit_test_teardown(a_look_makes_no_call_after_its_time, end),
+		cmocka_unit_test_teardown(without_neighbours_all_take_turns, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
