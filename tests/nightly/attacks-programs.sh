@@ -40,7 +40,7 @@ figure attack-13-uprobes lists_lie --uprobe
 # A program that registers and unregisters code as fast as it can, again and again.
 registrations() {
 	# shellcheck disable=SC2016 # for the inner shell
-	as 30214 sh -c 'while :; do "$0" 10 0.1 churn >/dev/null; done' "$jit" &
+	as 30214 timeout $ATTACK_S sh -c 'while :; do "$0" 10 0.1 churn >/dev/null; done' "$jit" &
 	attackers="$attackers $!"
 	another_jit registrations -a
 }
@@ -65,7 +65,7 @@ slow_files() {
 		{ cat slow; echo "$i"; } >"slow-$i" && chmod 755 "slow-$i"
 	done
 	# shellcheck disable=SC2016 # for the inner shell
-	as 30217 sh -c 'for i in $(seq 100); do timeout 0.2 "./slow-$i"; done; exec sleep 1000' >/dev/null 2>&1 &
+	as 30217 sh -c 'for i in $(seq 100); do timeout 0.2 "./slow-$i"; done; exec sleep "$0"' $ATTACK_S >/dev/null 2>&1 &
 	attackers="$attackers $!"
 	rm -f windows.2*
 	"$hot" 100000 >/dev/null &

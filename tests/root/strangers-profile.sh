@@ -74,7 +74,7 @@ check own-profile-shows-public-sources of_root
 
 # spin NAME SOURCE: builds a program whose only function is at line 1 of SOURCE
 spin() {
-	printf '#line 1 "%s"\nint main(void) { for (unsigned long i = 0;; i++) __asm__ volatile("" : "+r"(i)); }\n' "$2" >"$1.c" &&
+	printf '#line 1 "%s"\nunsigned alarm(unsigned); int main(void) { alarm(600); for (unsigned long i = 0;; i++) __asm__ volatile("" : "+r"(i)); }\n' "$2" >"$1.c" &&
 		gcc -g -O1 -o "$1" "$1.c"
 }
 # Programs of a user name a secret and a file of theirs, a program of root's names its own secret.
