@@ -1,5 +1,5 @@
 #!/bin/sh
-# Attacks of docs/security.md by what programs do: 13, 14, 15, 17 and 19.
+# Attacks of docs/security.md by what programs do: 13, 14, 15, 17, 19 and 20.
 # Takes 150 s.
 . "${TOP:?}/tests/root/lib.sh"
 . "$TOP/tests/root/lib-attacks.sh"
@@ -97,4 +97,10 @@ numbers_again() {
 		"note('rss', d['cost']['collector_peak_rss_bytes']) < 256e6"
 }
 figure attack-19 numbers_again
+
+# What a stranger's profile names keeps no viewer waiting.
+viewers_soon() {
+	mkdir viewers && cd viewers && python3 -S "$TOP/tests/root/viewers.py" "$LB" "$TOP/tests/cli/data/naming.py" 2
+}
+figure attack-20 viewers_soon
 figure programs-times soon
