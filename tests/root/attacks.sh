@@ -153,3 +153,35 @@ clean() {
 	head -n "$(wc -l <clean.without)" clean.with | diff clean.without - >clean.diff || { grep '^[<>]' clean.diff | head -n 4 | tr '\n' ' '; return 1; }
 }
 check attack-23-nothing-inherited clean
+
+# A device that acts when it is opened, as /dev/watchdog does, is no command, no source and, under sudo, no output
+# that the user may not write. It is refused in one sentence, and not opened: whoever opens this one is seen.
+# unopened_device STATUS COMMAND...
+unopened_device() {
+	device_expected=$1
+	shift
+	device_status=0
+	python3 -S "$TOP/tests/root/opened.py" device -- "$@" >device.out 2>device.err || device_status=$?
+	[ $device_status -eq "$device_expected" ] && ! grep -qx device device.err && return 0
+	echo "status $device_status: $(tail -n 2 device.err | tr '\n' ' ')"
+	return 1
+}
+device_unopened() {
+	sudo="env SUDO_UID=65534 SUDO_GID=65534 SUDO_USER=nobody"
+	mknod -m 777 device c 1 3 && mkdir -m 777 beside || return 1
+	! unopened_device 0 cat device || { echo "this test cannot tell"; return 1; }
+	for become in "" "$sudo"; do
+		# shellcheck disable=SC2086 # a list of words
+		unopened_device 126 $become "$LB" run -o beside/p.out -- ./device && one_sentence device.err || return 1
+	done
+	chmod 600 device
+	# shellcheck disable=SC2086 # a list of words
+	unopened_device 1 $sudo "$LB" run -o device -- touch started && one_sentence device.err && [ ! -e started ] || return 1
+	chmod 666 device
+	# shellcheck disable=SC2086 # a list of flags
+	{ echo "#line 1 \"$PWD/device\""; cat "$WORKLOADS/hot.c"; } >on-device.c && gcc $C_FLAGS -o on-device on-device.c &&
+		unopened_device 0 "$LB" run -F 999 -o on-device.pb.gz -- ./on-device 3 &&
+		unopened_device 0 "$LB" annotate --json --sources on-device.pb.gz || return 1
+	grep -q "\"$PWD/device\"" device.out || { echo "no sample is in it"; return 1; }
+}
+check attack-23-device device_unopened
