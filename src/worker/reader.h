@@ -19,8 +19,9 @@
  * @addr  run-time address in that process; any value
  *
  * May block forever (a page that a FUSE file system never delivers): call it only in a
- * worker, which its deadline kills. process_vm_readv(2) ends at SIGKILL; reading
- * /proc/PID/mem would not.
+ * worker, which its deadline kills. process_vm_readv(2) ends at SIGKILL, unless the other
+ * process holds its own mmap_lock: then the worker is left behind. Reading /proc/PID/mem
+ * would not end in either case.
  * Return: bytes read, less than @len if the next page is not mapped (0 only for @len
  * 0); -EFAULT if the first one is not mapped, -ESRCH, -EPERM.
  */

@@ -106,15 +106,20 @@ readers_stuck() {
 		cd ..
 	done
 	cat >python.py <<-END
+		import signal
+		import sys
+
+
 		def spin():
 		    while True:
 		        for i in range(1000):
 		            i * i
 
 
+		signal.alarm(int(sys.argv[1]))
 		spin()
 	END
-	as 32000 /usr/bin/python3 -S -E python.py &
+	as 32000 /usr/bin/python3 -S -E python.py $ATTACK_S &
 	attackers="$attackers $!"
 	beside readers 5 -a || return 1
 	profile_has readers.json "note('python', sum(f['self'] for f in d['functions'] if f['name'] == 'spin')) > 100" \

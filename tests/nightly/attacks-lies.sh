@@ -13,12 +13,17 @@ jit=$(build gdbjit.c -rdynamic) || exit 1
 LIES_S=5
 HONEST_S=4
 cat >spin.py <<'END'
+import signal
+import sys
+
+
 def spin():
     while True:
         for i in range(1000):
             i * i
 
 
+signal.alarm(int(sys.argv[1]))
 spin()
 END
 
@@ -36,14 +41,14 @@ programs() {
 	mkdir -p "$1" && cp "$hot" "hot-$1" && cp /usr/bin/python3 "$1/python3" || return 1
 	as 30125 "./hot-$1" 100000 >/dev/null &
 	native=$!
-	as 30125 "./$1/python3" -S -E spin.py &
+	as 30125 "./$1/python3" -S -E spin.py $ATTACK_S &
 	python=$!
 	attackers="$attackers $native $python"
 }
 # Each registers code, so that its list is read.
 jits() {
 	# shellcheck disable=SC2016 # for the inner shell
-	as 30126 sh -c 'while :; do "$0" 100 0.5 nap >/dev/null; done' "$jit" &
+	as 30126 timeout $ATTACK_S sh -c 'while :; do "$0" 100 0.5 nap >/dev/null; done' "$jit" &
 	attackers="$attackers $!"
 }
 

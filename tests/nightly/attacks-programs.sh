@@ -1,5 +1,5 @@
 #!/bin/sh
-# Attacks of docs/security.md by what programs do: 13, 14, 15, 17 and 19.
+# Attacks of docs/security.md by what programs do: 13, 14, 15, 17, 19 and 20.
 # Takes 150 s.
 . "${TOP:?}/tests/root/lib.sh"
 . "$TOP/tests/root/lib-attacks.sh"
@@ -40,7 +40,7 @@ figure attack-13-uprobes lists_lie --uprobe
 # A program that registers and unregisters code as fast as it can, again and again.
 registrations() {
 	# shellcheck disable=SC2016 # for the inner shell
-	as 30214 sh -c 'while :; do "$0" 10 0.1 churn >/dev/null; done' "$jit" &
+	as 30214 timeout $ATTACK_S sh -c 'while :; do "$0" 10 0.1 churn >/dev/null; done' "$jit" &
 	attackers="$attackers $!"
 	another_jit registrations -a
 }
@@ -65,7 +65,7 @@ slow_files() {
 		{ cat slow; echo "$i"; } >"slow-$i" && chmod 755 "slow-$i"
 	done
 	# shellcheck disable=SC2016 # for the inner shell
-	as 30217 sh -c 'for i in $(seq 100); do timeout 0.2 "./slow-$i"; done; exec sleep 1000' >/dev/null 2>&1 &
+	as 30217 sh -c 'for i in $(seq 100); do timeout 0.2 "./slow-$i"; done; exec sleep "$0"' $ATTACK_S >/dev/null 2>&1 &
 	attackers="$attackers $!"
 	rm -f windows.2*
 	"$hot" 100000 >/dev/null &
@@ -97,4 +97,10 @@ numbers_again() {
 		"note('rss', d['cost']['collector_peak_rss_bytes']) < 256e6"
 }
 figure attack-19 numbers_again
+
+# What a stranger's profile names keeps no viewer waiting.
+viewers_soon() {
+	mkdir viewers && cd viewers && python3 -S "$TOP/tests/root/viewers.py" "$LB" "$TOP/tests/cli/data/naming.py" 2
+}
+figure attack-20 viewers_soon
 figure programs-times soon

@@ -17,6 +17,8 @@ cat >victim.py <<'END'
 import decimal
 import json
 import re
+import signal
+import sys
 import zlib
 
 
@@ -29,12 +31,13 @@ def spin():
         sum(decimal.Decimal(i) / 7 for i in range(1, 500))
 
 
+signal.alarm(int(sys.argv[1]))
 spin()
 END
 victim_begins() {
 	sleep "$(($1 / 3))"
 	# Before others: its stacks shall be those of its work, and not of its first moment only.
-	nice -n -10 setpriv --reuid 30116 --regid 30116 --clear-groups /usr/bin/python3 -S -E victim.py &
+	nice -n -10 setpriv --reuid 30116 --regid 30116 --clear-groups /usr/bin/python3 -S -E victim.py $ATTACK_S &
 	victim=$!
 	attackers="$attackers $victim"
 	sleep "$(($1 - $1 / 3))"

@@ -133,7 +133,7 @@ together_right() {
 		calm
 		return 1
 	fi
-	nice -n -10 "$innocent" &
+	nice -n -10 "$innocent" $ATTACK_S &
 	program=$!
 	beside together "$seconds" -a || { kill $program; return 1; }
 	kill $program

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Attacks of docs/security.md that are short and exact; the long ones are in tests/nightly, others in the
 # scripts that the page names.
-# Takes 20 s.
+# Takes 30 s.
 . "${TOP:?}/tests/root/lib.sh"
 . "$TOP/tests/root/lib-attacks.sh"
 
@@ -25,6 +25,82 @@ else
 	skip attack-4 "no /dev/fuse"
 fi
 
+# ---- 11, 12: what is a perf map or a jitdump at one moment is a secret at the next ----
+
+# is_swapped PID HOW FILE OTHER: OTHER, which is swapped with FILE of this attacker, is there: a link to the secret,
+# a second name of it, or another user's file with its text
+is_swapped() {
+	attackers="$attackers $1"
+	swapped="$swapped $3 $4"
+	wait_until 60 test -e "$3" || { echo "there is no $3"; return 1; }
+	case $2 in
+	link) ln -s "$PWD/secret" "$4" ;;
+	name) ln secret "$4" ;;
+	file) cp -p secret "$4" && chown 65534 "$4" && secrets="$secrets $4" ;;
+	esac
+}
+# Root swaps the names, as not every owner may rename these files in /tmp. Of the second jitdump not the name is
+# swapped, but the mapping, which is one of the secret half of the time.
+swappers() {
+	for how in link name file; do
+		as 30211 nice "$perfmap" $ATTACK_S good &
+		is_swapped $! $how "/tmp/perf-$!.map" "/tmp/perf-$!.map.other" || return 1
+	done
+	as 30212 nice "$reuse" dumps $ATTACK_S &
+	is_swapped $! link "dumps/jit-$!.dump" "others/jit-$!.dump" || return 1
+	# shellcheck disable=SC2016 # for the inner shell
+	sh -c 'ln secret "others/jit-$$.dump" && exec nice setpriv --reuid 30212 --regid 30212 --clear-groups \
+		"$0" dumps "$1" swapped <"others/jit-$$.dump"' "$reuse" $ATTACK_S &
+	attackers="$attackers $!"
+	wait_until 60 test -e "dumps/jit-$!.dump" || { echo "there is no jitdump"; return 1; }
+}
+swaps() {
+	# shellcheck disable=SC2086 # a list of names
+	attack swaps held "$(build attacks/swap.c)" $ATTACK_S $swapped && beside swaps 2 -a
+}
+# unopened COMMAND...: whether nobody opens a secret meanwhile
+unopened() {
+	# shellcheck disable=SC2086 # a list of names
+	python3 -S "$TOP/tests/root/opened.py" $secrets ours -- \
+		sh -c 'echo watches; until [ -e unwatch ]; do sleep 0.1; done' >watches 2>opened &
+	watcher=$!
+	unopened_status=0
+	wait_until 30 grep -q watches watches && "$@" || unopened_status=1
+	cat ours
+	touch unwatch
+	wait $watcher || unopened_status=1
+	[ $unopened_status -eq 0 ] || return 1
+	[ "$(cat opened)" = ours ] && return 0
+	echo "opened: $(sort opened | uniq -c | tr -s ' \n' ' ')"
+	return 1
+}
+secrets_swapped() {
+	perfmap=$(build perfmap.c) && reuse=$(build jit-reuse.c) && mkdir -m 777 dumps && mkdir -m 700 others || return 1
+	# As a perf map, it would name any address of JIT code.
+	for i in $(seq 4000); do
+		printf '%x000000000 fffffffff lb_secret_%d\n' "$i" "$i"
+	done >secret
+	# Everybody may read it, so that no lack of rights hides that somebody tries.
+	chmod 644 secret
+	: >ours
+	secrets=secret
+	swapped=
+	swapped_status=0
+	swappers && unopened swaps || swapped_status=1
+	calm
+	# shellcheck disable=SC2086 # a list of names
+	rm -f $swapped
+	[ $swapped_status -eq 0 ] || return 1
+	gzip -dc swaps.pb.gz | cat - swaps.out swaps.err swaps.json >swaps.told
+	! grep -a -q lb_secret swaps.told || { echo "the secret is told"; return 1; }
+	# They were looked at.
+	"$LB" annotate --leaf --json --comm perfmap swaps.pb.gz >swaps.maps.json &&
+		"$LB" annotate --leaf --json --comm jit-reuse swaps.pb.gz >swaps.dumps.json &&
+		profile_has swaps.maps.json "s['count'] >= 5" "miss('jit-no-lines', 'jit-file-refused') > 0" &&
+		profile_has swaps.dumps.json "s['count'] >= 5" "function('A') + miss('jit-file-refused') > 0"
+}
+check attack-11-12-swapped secrets_swapped
+
 # ---- 18: as many mappings of code as the kernel allows, and a storm of more ----
 
 mappings() {
@@ -39,7 +115,7 @@ check attack-18 mappings
 output_swapped() {
 	mkdir theirs precious && echo precious >precious/p.out && chmod 700 precious || return 1
 	ln -s "$PWD/precious" link && chmod 777 . theirs
-	attack swap held as 65534 "$(build attacks/swap.c)" theirs link $ATTACK_S || return 1
+	attack swap held as 65534 "$(build attacks/swap.c)" $ATTACK_S theirs link || return 1
 	for _ in 1 2 3 4 5 6; do
 		SUDO_UID=65534 SUDO_GID=65534 SUDO_USER=nobody "$LB" run -F 99 -o theirs/p.out -- true >swap.out 2>&1
 	done
@@ -84,3 +160,35 @@ clean() {
 	head -n "$(wc -l <clean.without)" clean.with | diff clean.without - >clean.diff || { grep '^[<>]' clean.diff | head -n 4 | tr '\n' ' '; return 1; }
 }
 check attack-23-nothing-inherited clean
+
+# A device that acts when it is opened, as /dev/watchdog does, is no command, no source and, under sudo, no output
+# that the user may not write. It is refused in one sentence, and not opened: whoever opens this one is seen.
+# unopened_device STATUS COMMAND...
+unopened_device() {
+	device_expected=$1
+	shift
+	device_status=0
+	python3 -S "$TOP/tests/root/opened.py" device -- "$@" >device.out 2>device.err || device_status=$?
+	[ $device_status -eq "$device_expected" ] && ! grep -qx device device.err && return 0
+	echo "status $device_status: $(tail -n 2 device.err | tr '\n' ' ')"
+	return 1
+}
+device_unopened() {
+	sudo="env SUDO_UID=65534 SUDO_GID=65534 SUDO_USER=nobody"
+	mknod -m 777 device c 1 3 && mkdir -m 777 beside || return 1
+	! unopened_device 0 cat device || { echo "this test cannot tell"; return 1; }
+	for become in "" "$sudo"; do
+		# shellcheck disable=SC2086 # a list of words
+		unopened_device 126 $become "$LB" run -o beside/p.out -- ./device && one_sentence device.err || return 1
+	done
+	chmod 600 device
+	# shellcheck disable=SC2086 # a list of words
+	unopened_device 1 $sudo "$LB" run -o device -- touch started && one_sentence device.err && [ ! -e started ] || return 1
+	chmod 666 device
+	# shellcheck disable=SC2086 # a list of flags
+	{ echo "#line 1 \"$PWD/device\""; cat "$WORKLOADS/hot.c"; } >on-device.c && gcc $C_FLAGS -o on-device on-device.c &&
+		unopened_device 0 "$LB" run -F 999 -o on-device.pb.gz -- ./on-device 3 &&
+		unopened_device 0 "$LB" annotate --json --sources on-device.pb.gz || return 1
+	grep -q "\"$PWD/device\"" device.out || { echo "no sample is in it"; return 1; }
+}
+check attack-23-device device_unopened

@@ -23,6 +23,7 @@ int main(void)
 	pthread_t thread;
 	if (!fork())
 		return 0; /* becomes a zombie */
+	alarm(600);
 	pthread_create(&thread, NULL, idle, NULL);
 	pause();
 	return 0;

@@ -49,8 +49,9 @@ other=$pid
 only_inside="{p['pid'] for p in d['processes']} == {$inside} and s['count'] >= 5"
 not_inside="$inside not in {p['pid'] for p in d['processes']} and $other in {p['pid'] for p in d['processes']}"
 
-# A process that always has a child.
-sh -c 'while :; do ./in-it 20; done' &
+# A process that always has a child, for 200 s at least.
+# shellcheck disable=SC2016 # for the inner shell
+sh -c 'for i in $(seq 1000); do ./in-it 20; done' &
 parent=$!
 started="$started $parent"
 also check choice-children chosen children \
@@ -98,6 +99,7 @@ static void *two(void *arg)
 int main(void)
 {
 	pthread_t a, b;
+	alarm(600);
 	pthread_create(&a, NULL, one, NULL);
 	pthread_create(&b, NULL, two, NULL);
 	pause();
@@ -141,6 +143,7 @@ int main(int argc, char **argv)
 {
 	pthread_t thread;
 	(void)argv;
+	alarm(600);
 	leader_exits = argc > 1;
 	pthread_create(&thread, NULL, take_over, NULL);
 	await_go();
@@ -183,6 +186,7 @@ static void *stay(void *arg)
 int main(void)
 {
 	pthread_t thread;
+	alarm(600);
 	pthread_create(&thread, NULL, stay, NULL);
 	while (access("go", F_OK))
 		;

@@ -32,7 +32,8 @@ one_count=$one two_count=$two
 [ "$units" = "$v2" ] || one_count=$(cgroup "$v2" count-one) two_count=$(cgroup "$v2" count-two)
 contain "$alpha" alpha /app/hot
 contain "$beta" beta /app/hot
-in_cgroups "$storm" nice -n -10 sh -c 'while :; do /bin/true; done'
+# shellcheck disable=SC2016 # for the inner shell
+in_cgroups "$storm" nice -n -10 sh -c 'for i in $(seq 100000); do /bin/true; done'
 hot=$(build hot.c)
 in_cgroups "$one $one_count" nice -n -10 "$hot" 100000
 in_cgroups "$two $two_count" nice -n -10 "$hot" 100000

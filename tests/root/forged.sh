@@ -23,10 +23,13 @@ unsigned long work(unsigned long n)
 }
 END
 cat >main.c <<'END'
+#include <unistd.h>
+
 unsigned long work(unsigned long n);
 
 int main(void)
 {
+	alarm(600);
 	for (;;)
 		work(1000000);
 }

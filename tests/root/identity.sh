@@ -35,7 +35,7 @@ spin() {
 	fi
 	# shellcheck disable=SC2016 # for the inner shell
 	sh -c 'cgroup=$1; shift; [ -z "$cgroup" ] || echo 0 >"$cgroup/cgroup.procs" || exit 1; exec "$@"' \
-		sh "$spin_cgroup" "$@" "./$spin_comm" -c 'while :; do :; done' &
+		sh "$spin_cgroup" "$@" "./$spin_comm" -c 'ulimit -t 600; while :; do :; done' &
 	pids="$pids $!"
 }
 
@@ -90,7 +90,7 @@ END
 cp "$(build shortlived.c)" ./in-short
 if [ -n "$v2" ]; then
 	# shellcheck disable=SC2016 # for the inner shell
-	nice -n -15 sh -c 'echo 0 >"$1/cgroup.procs"; sleep 0.5; while :; do "$2"; done' \
+	nice -n -15 sh -c 'echo 0 >"$1/cgroup.procs"; sleep 0.5; for i in $(seq 10000); do "$2"; done' \
 		sh "$top/system.slice/docker-$ID.scope" ./in-short &
 	pids="$pids $!"
 fi

@@ -21,7 +21,7 @@ def main():
         if watch < 0:
             sys.exit(f"cannot watch {name}: {os.strerror(ctypes.get_errno())}")
         names[watch] = name
-    status = subprocess.run(sys.argv[dashes + 1:], timeout=60, check=False).returncode
+    status = subprocess.run(sys.argv[dashes + 1:], timeout=300, check=False).returncode
     try:
         events = os.read(inotify, 65536)
     except BlockingIOError:

@@ -61,7 +61,7 @@ check closed-pipe closed_stdout
 # shellcheck disable=SC2016 # for the inner shell
 forwards() {
 	rm -f got ready
-	"$LB" run -- sh -c 'trap "echo $1 >got; exit 9" "$1"; : >ready; while :; do sleep 0.1; done' sh "$1" >/dev/null 2>err &
+	"$LB" run -- sh -c 'trap "echo $1 >got; exit 9" "$1"; : >ready; for i in $(seq 6000); do sleep 0.1; done' sh "$1" >/dev/null 2>err &
 	pid=$!
 	wait_until 60 test -e ready || { kill -KILL $pid; echo "never started"; return 1; }
 	kill -s "$1" $pid

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Root reads other users' profiles: lineburn opens no file that they name, except with --sources. Of a profile
 # of root's, it opens what every user may read; the recording has read the rest, if its program might.
-# Takes 6 s.
+# Takes 10 s.
 . "${TOP:?}/tests/root/lib.sh"
 
 here=$(pwd)
@@ -11,8 +11,9 @@ chmod 600 secret.c
 printf 'int everybody_may_read_this;\n' >public.c
 chmod 644 public.c
 mkfifo -m 666 fifo.c
+mknod -m 666 device.c c 1 3
 python3 "$TOP/tests/cli/data/naming.py" names.made.gz \
-	"$here/secret.c" "$here/public.c" "$here/fifo.c" /proc/kmsg /proc/version
+	"$here/secret.c" "$here/public.c" "$here/fifo.c" "$here/device.c" /proc/kmsg /proc/version
 chown 65534:65534 names.made.gz
 cp names.made.gz roots.made.gz
 chown 0:0 roots.made.gz
@@ -20,7 +21,7 @@ chown 0:0 roots.made.gz
 # view ARGUMENT...: annotate's JSON goes to "json", its messages to "said", opened files to "opened"
 view() {
 	# shellcheck disable=SC2016 # for the inner shell
-	python3 -S "$TOP/tests/root/opened.py" secret.c public.c fifo.c -- \
+	python3 -S "$TOP/tests/root/opened.py" secret.c public.c fifo.c device.c -- \
 		sh -c '"$LB" annotate --json "$@" >json 2>said' annotate "$@" 2>opened || {
 		echo "annotate $*: $(cat said opened)"
 		return 1
@@ -46,15 +47,15 @@ public="int everybody_may_read_this;"
 secret="int only_root_may_read_this;"
 
 of_another() {
-	view names.made.gz && is "" "" && tells 5
+	view names.made.gz && is "" "" && tells 6
 }
 check strangers-profile-opens-nothing of_another
 
 from_a_pipe() {
 	# shellcheck disable=SC2016 # for the inner shell
-	python3 -S "$TOP/tests/root/opened.py" secret.c public.c fifo.c -- \
+	python3 -S "$TOP/tests/root/opened.py" secret.c public.c fifo.c device.c -- \
 		sh -c 'cat roots.made.gz | "$LB" annotate --json - >json 2>said' 2>opened || return 1
-	is "" "" && tells 5
+	is "" "" && tells 6
 }
 check profile-from-a-pipe-opens-nothing from_a_pipe
 
@@ -72,9 +73,15 @@ of_root() {
 }
 check own-profile-shows-public-sources of_root
 
+# What a profile names may be huge, endless or silent. How long each viewer takes: tests/nightly/attacks-programs.sh.
+viewers() {
+	mkdir viewers && cd viewers && python3 -S "$TOP/tests/root/viewers.py" "$LB" "$TOP/tests/cli/data/naming.py"
+}
+figure strangers-profile-memory viewers
+
 # spin NAME SOURCE: builds a program whose only function is at line 1 of SOURCE
 spin() {
-	printf '#line 1 "%s"\nint main(void) { for (unsigned long i = 0;; i++) __asm__ volatile("" : "+r"(i)); }\n' "$2" >"$1.c" &&
+	printf '#line 1 "%s"\nunsigned alarm(unsigned); int main(void) { alarm(600); for (unsigned long i = 0;; i++) __asm__ volatile("" : "+r"(i)); }\n' "$2" >"$1.c" &&
 		gcc -g -O1 -o "$1" "$1.c"
 }
 # Programs of a user name a secret and a file of theirs, a program of root's names its own secret.

@@ -15,6 +15,7 @@ down() {
 		i=$((i + 1))
 	done
 }
+ulimit -t 600
 while :; do
 	down 8
 done

@@ -2,9 +2,12 @@
 /*
  * Function A (a.src:10), then function B (b.src:20), at the same address and with equal
  * instructions: only the times in the jitdump distinguish them.
- * usage: jit-reuse DIRECTORY SECONDS [garbage|truncated]   (CPU of each function)
+ * usage: jit-reuse DIRECTORY SECONDS [garbage|truncated|swapped]   (CPU of each function)
+ *   swapped: the mapping that tells profilers of the dump is one of the file behind its
+ *            standard input half of the time
  */
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -79,6 +82,18 @@ static void compile(uint8_t *page, const char *name, const char *file, uint32_t 
 	fflush(dump);
 }
 
+/* Maps the dump and the file of the standard input in turn, at one address. */
+static void *swap_mappings(void *where)
+{
+	for (unsigned int i = 0;; i++) {
+		if (mmap(where, JIT_PAGE_BYTES, PROT_READ | PROT_EXEC,
+			 MAP_PRIVATE | MAP_FIXED, i % 2 ? fileno(dump) : STDIN_FILENO,
+			 0) == MAP_FAILED)
+			exit(1);
+		usleep(1000);
+	}
+}
+
 static void put_garbage(void)
 {
 	uint32_t x = 1;
@@ -95,7 +110,9 @@ int main(int argc, char **argv)
 	uint8_t *page = jit_page();
 	const char *how = argc > 3 ? argv[3] : "";
 	char path[4096];
+	pthread_t thread;
 	double seconds;
+	void *mapped;
 
 	if (argc < 3 || !page)
 		return 2;
@@ -107,8 +124,12 @@ int main(int argc, char **argv)
 	put_header();
 	fflush(dump);
 	/* The mapping tells profilers where the file is. */
-	if (mmap(NULL, JIT_PAGE_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(dump),
-		 0) == MAP_FAILED)
+	mapped = mmap(NULL, JIT_PAGE_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE,
+		      fileno(dump), 0);
+	if (mapped == MAP_FAILED)
+		return 1;
+	if (!strcmp(how, "swapped") &&
+	    pthread_create(&thread, NULL, swap_mappings, mapped))
 		return 1;
 	if (!strcmp(how, "garbage")) {
 		jit_write(page);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Work in the ratio 1:2:4 on three lines, for ever: each iteration takes the same time
- * (hot.c).
+ * Work in the ratio 1:2:4 on three lines: each iteration takes the same time (hot.c).
+ * usage: innocent SECONDS
  */
+#include <stdlib.h>
+#include <unistd.h>
+
 #define STEP(x, k) ((x) * 6364136223846793005UL + (k))
 #define UNIT       2000000UL
 
@@ -24,10 +27,13 @@ __attribute__((noinline)) static unsigned long four(unsigned long x)
 	return x;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	volatile unsigned long x = 1;
 
+	if (argc != 2)
+		return 2;
+	alarm((unsigned int)atoi(argv[1]));
 	for (;;)
 		x = four(two(one(x)));
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Swaps two names in the current folder as fast as possible: what is a folder at one moment is a
- * link to another at the next.
- * usage: swap NAME OTHER SECONDS
- * Prints "held" after the first swap.
+ * Swaps two names as fast as possible: what is a folder at one moment is a link to another at the
+ * next.
+ * usage: swap SECONDS NAME OTHER [NAME OTHER]...
+ * Prints "held" after the first swap of all.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -13,13 +13,16 @@
 
 int main(int argc, char **argv)
 {
-	if (argc != 4)
+	if (argc < 4 || argc % 2)
 		return 2;
-	alarm((unsigned int)atoi(argv[3]));
+	alarm((unsigned int)atoi(argv[1]));
 	for (unsigned long nr = 0;; nr++) {
-		if (renameat2(AT_FDCWD, argv[1], AT_FDCWD, argv[2], RENAME_EXCHANGE)) {
-			perror(argv[1]);
-			return 1;
+		for (int i = 2; i < argc; i += 2) {
+			if (renameat2(AT_FDCWD, argv[i], AT_FDCWD, argv[i + 1],
+				      RENAME_EXCHANGE)) {
+				perror(argv[i]);
+				return 1;
+			}
 		}
 		if (!nr) {
 			puts("held");
