@@ -157,7 +157,7 @@ static _Noreturn int close_for_ever(void *arg)
 			wait_while(&c->nr, IDLE);
 			continue;
 		}
-		for (uint32_t i = 0; i < nr; i++) {
+		for (uint32_t i = 0; i < nr && i < AT_ONCE; i++) {
 			/* First: while it is being closed, its number may be used again. */
 			mark(closing.shared, c->fds[i], false);
 			syscall(SYS_close, c->fds[i]);
@@ -224,7 +224,7 @@ static _Noreturn void start_closers(struct shared *shared, pid_t parent)
 		}
 		if (wanted == END)
 			end_closers(shared, nr);
-		if (nr == wanted) {
+		if (nr == wanted || nr == HARD_MAX) {
 			let_signal(SIG_UNBLOCK);
 			wait_while(&shared->nr_closers, wanted);
 			let_signal(SIG_BLOCK);
