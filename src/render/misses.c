@@ -177,9 +177,9 @@ static const struct loss_text losses[] = {
 	     "a process was not looked at, because too many of its user did not "
 	     "answer, or were slow: it has no names"),
 	LOSS(decoder_put_off, "time", "times",
-	     "a file had to wait until it was opened or decoded, or has no names, "
-	     "because those of its user or container took more than a quarter of the "
-	     "time"),
+	     "a file had to wait until it was opened or decoded, or has no names or no "
+	     "lines of definitions, because those of its user or container took too "
+	     "much of the time"),
 	LOSS(decoder_deadlines, "time-out", "time-outs",
 	     "of a process that reads files or the memory of programs: what it was "
 	     "reading has no names. Run again with -vv and report the file or program"),

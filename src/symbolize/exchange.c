@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Functions for all kinds of sources: send requests to the decoder, store its answers.
+ * Functions for all kinds of sources: send requests to the decoder, store its answers, and
+ * account for its time.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -8,8 +9,27 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/time_share.h"
 #include "base/vec.h"
 #include "symbolize/symbolizer_internal.h"
+
+bool symbolizer_is_used_up(const struct symbolizer *s, struct tenant who)
+{
+	return s->config.share &&
+	       time_share_is_used_up(s->config.share, who, clock_now_ns());
+}
+
+void symbolizer_took(struct symbolizer *s, struct tenant who, uint64_t begin_ns)
+{
+	if (s->config.share)
+		time_share_took(s->config.share, who, begin_ns, clock_now_ns());
+}
+
+void symbolizer_count_put_off(struct symbolizer *s)
+{
+	if (s->config.share)
+		s->config.share->nr_put_off++;
+}
 
 int symbolizer_send(struct symbolizer *s, struct tenant who, uint32_t op, const int *fds,
 		    size_t nr_fds, worker_need_fn need, unsigned int deadline_ms)

@@ -4,10 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/target_fd.h"
 #include "decode/requests.h"
 #include "process/table.h"
 #include "runtime/python/source.h"
 #include "symbolize/symbolizer_internal.h"
+
+/* Time for definitions of Python functions, of one tenant; 10,000 functions need less. */
+#define DEFS_MAX_NS      UINT64_C(10000000000)
+#define DEFS_DEADLINE_MS 1000 /* of one file */
 
 /* A provider of names, and the data its request needs in addition to addresses. */
 struct jit_provider {
@@ -223,8 +229,8 @@ static int read_reply(struct symbolizer *s, enum worker_answer answer,
 	return err ? err : symbolizer_keep_frames(s, &ret->frames);
 }
 
-static int take(struct symbolizer *s, struct source *source, enum worker_answer answer,
-		struct wire_reader *r)
+static int take_names(struct symbolizer *s, struct source *source,
+		      enum worker_answer answer, struct wire_reader *r)
 {
 	_cleanup_(answers_deinit) struct answers answers = {0};
 	int err = read_reply(s, answer, r, &answers);
@@ -264,23 +270,40 @@ static size_t unique_names(struct python_function *functions, size_t nr)
 	return kept;
 }
 
-/* Collects Python functions for which JIT code has a name but no line. */
-static int collect_functions(struct symbolizer *s, const struct source *source)
+/* Returns the time that searches for @who took so far. */
+static uint64_t defs_ns_of(const struct symbolizer *s, struct tenant who)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < s->table.nr_sources; i++)
+		if (tenant_is_same(s->table.sources[i].tenant, who))
+			ns += s->table.sources[i].defs_ns;
+	return ns;
+}
+
+/* Begins to search the Python functions for which JIT code has a name but no line. */
+static int begin_defs(struct symbolizer *s, const struct source *source)
 {
 	struct resolve_work *w = &s->work;
+	_cleanup_free_ struct python_function *functions =
+		calloc(w->nr_todo + 1, sizeof(*functions));
 	size_t nr = 0;
 
-	w->functions = calloc(w->nr_todo + 1, sizeof(*w->functions));
-	if (!w->functions)
+	if (!functions)
 		return -ENOMEM;
 	for (size_t i = 0; i < w->nr_todo; i++) {
 		const struct resolved *r =
 			&table_entry(&s->table, source->pending[i])->resolved;
 
 		if (has_name_only(r) && strchr(r->frames[0].function, '.'))
-			w->functions[nr++].name = r->frames[0].function;
+			functions[nr++].name = r->frames[0].function;
 	}
-	w->nr_functions = unique_names(w->functions, nr);
+	nr = unique_names(functions, nr);
+	w->defs_ns = defs_ns_of(s, source->tenant);
+	w->defs = def_search_new(source->process, s->pool, functions, nr);
+	if (!w->defs)
+		return -ENOMEM;
+	take_ptr(functions);
 	return 0;
 }
 
@@ -288,9 +311,14 @@ static int collect_functions(struct symbolizer *s, const struct source *source)
 static int set_defs(struct symbolizer *s, const struct source *source)
 {
 	struct resolve_work *w = &s->work;
-	_cleanup_free_ struct frame *frames = calloc(w->nr_todo + 1, sizeof(*frames));
-	struct frame *next = frames;
+	size_t nr;
+	const struct python_function *functions = def_search_functions(w->defs, &nr);
+	_cleanup_free_ struct frame *frames = NULL;
+	struct frame *next;
 
+	if (!nr)
+		return 0;
+	next = frames = calloc(w->nr_todo, sizeof(*frames));
 	/* Store the array first: entries that point into it must not outlive it. */
 	if (!frames || symbolizer_keep_frames(s, &frames))
 		return -ENOMEM;
@@ -299,9 +327,8 @@ static int set_defs(struct symbolizer *s, const struct source *source)
 			&table_entry(&s->table, source->pending[i])->resolved;
 		const struct python_function key = {
 			.name = has_name_only(r) ? r->frames[0].function : NULL};
-		const struct python_function *f = bsearch(&key, w->functions,
-							  w->nr_functions,
-							  sizeof(*w->functions), by_name);
+		const struct python_function *f =
+			bsearch(&key, functions, nr, sizeof(*functions), by_name);
 
 		if (!f || !f->line)
 			continue;
@@ -313,25 +340,82 @@ static int set_defs(struct symbolizer *s, const struct source *source)
 	return 0;
 }
 
+static void note_defs_time(struct symbolizer *s, struct source *source, uint64_t ns)
+{
+	s->work.defs_ns += ns;
+	source->defs_ns += ns;
+}
+
+/* Asks the decoder for a definition in the open file. Return: 1 or -ENOMEM. */
+static int ask_def(struct symbolizer *s, const struct source *source, int fd,
+		   const char *name)
+{
+	wire_put_u32(&s->work.request, 1);
+	wire_put_str(&s->work.request, name);
+	return symbolizer_send(s, source->tenant, DECODER_PYTHON_DEFS, &fd, 1, NULL,
+			       DEFS_DEADLINE_MS);
+}
+
+/* Opens the next file that may have a definition, and asks for it. Return: 1 or -ENOMEM. */
+static int search_some(struct symbolizer *s, struct source *source)
+{
+	uint64_t begin_ns = clock_now_ns();
+	const char *name;
+	_cleanup_target_fd_ int fd = def_search_open(s->work.defs, &name);
+
+	symbolizer_took(s, source->tenant, begin_ns);
+	note_defs_time(s, source, clock_now_ns() - begin_ns);
+	return fd < 0 ? 1 : ask_def(s, source, fd, name);
+}
+
+static void take_def(struct symbolizer *s, struct source *source,
+		     enum worker_answer answer, struct wire_reader *r)
+{
+	uint64_t took_ns = clock_now_ns() - s->work.sent_ns;
+
+	note_defs_time(s, source, took_ns);
+	if (answer == WORKER_OK)
+		def_search_answer(s->work.defs, wire_get_u32(r), took_ns);
+	else
+		def_search_give_up(s->work.defs);
+}
+
+/*
+ * Had its tenant enough time for definitions? The target chooses the names, and can use any
+ * number of them. They end first: names matter more.
+ */
+static bool defs_are_used_up(const struct symbolizer *s, const struct source *source)
+{
+	return s->work.defs_ns >= DEFS_MAX_NS || symbolizer_is_used_up(s, source->tenant);
+}
+
 /* Searches some definitions. Return: 1: call again; 0: all are done; -ENOMEM. */
 static int find_defs(struct symbolizer *s, struct source *source)
 {
 	struct resolve_work *w = &s->work;
+	bool is_over;
 	int err;
 
-	if (!w->functions) {
-		err = collect_functions(s, source);
+	if (!w->defs) {
+		err = begin_defs(s, source);
 		if (err)
 			return err;
 	}
-	if (w->nr_searched < w->nr_functions) {
-		w->nr_searched += python_source_find(source->process, s->worker, s->pool,
-						     w->functions + w->nr_searched,
-						     w->nr_functions - w->nr_searched,
-						     &s->defs_budget_ns);
-		return 1;
-	}
-	return w->nr_functions ? set_defs(s, source) : 0;
+	is_over = def_search_is_over(w->defs);
+	if (!is_over && !defs_are_used_up(s, source))
+		return search_some(s, source);
+	if (!is_over || def_search_nr_cut(w->defs))
+		symbolizer_count_put_off(s);
+	return set_defs(s, source);
+}
+
+static int take(struct symbolizer *s, struct source *source, enum worker_answer answer,
+		struct wire_reader *r)
+{
+	if (!s->work.defs)
+		return take_names(s, source, answer, r);
+	take_def(s, source, answer, r);
+	return 0;
 }
 
 /* May the process have registered code that lineburn missed? */

@@ -17,17 +17,15 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "base/time_share.h"
 #include "base/vec.h"
 #include "lineburn.h"
 #include "process/file.h"
 #include "process/interp_code.h"
+#include "runtime/python/source.h"
 #include "runtime/runtime.h"
 #include "symbolize/symbolizer_internal.h"
 #include "worker/child.h"
 
-/* Total time for a recording; 10,000 functions need less. */
-#define DEFS_BUDGET_NS        INT64_C(10000000000)
 #define DEFAULT_DEADLINE_MS   20000
 #define DEFAULT_MAX_ADDRESSES (4u << 20)
 
@@ -43,7 +41,6 @@ int symbolizer_new(const struct symbolizer_config *config, struct strpool *pool,
 	s->worker = worker;
 	s->processes = processes;
 	s->vdso_fd = -1;
-	s->defs_budget_ns = DEFS_BUDGET_NS;
 	s->config = *config;
 	s->config.debug_dir = strpool_add(pool, config->debug_dir ? config->debug_dir
 								  : "/usr/lib/debug");
@@ -70,7 +67,7 @@ static void work_deinit(struct symbolizer *s)
 	if (w->is_sent)
 		worker_cancel(s->worker);
 	wire_writer_deinit(&w->request);
-	free(w->functions);
+	def_search_free(w->defs);
 	free(w->items);
 	*w = (struct resolve_work){0};
 }
@@ -182,13 +179,6 @@ static uint32_t want_jit(struct symbolizer *s, const struct process *proc,
 	entry->last_ns = last_ns;
 	return want(s, source_of_process(s, SOURCE_JIT, proc, OBJECT_JIT, "[jit]"),
 		    entry);
-}
-
-/* Had the tenant its share of the decoder's time? */
-static bool is_used_up(const struct symbolizer *s, struct tenant who)
-{
-	return s->config.share &&
-	       time_share_is_used_up(s->config.share, who, clock_now_ns());
 }
 
 #define NO_ROOT UINT64_MAX
@@ -310,11 +300,10 @@ static const struct file_facts *facts_of(struct symbolizer *s, const struct proc
 {
 	uint64_t begin_ns = clock_now_ns();
 
-	if (file->facts || is_used_up(s, proc->tenant))
+	if (file->facts || symbolizer_is_used_up(s, proc->tenant))
 		return file->facts;
 	file_facts_get(file, s->worker, proc->tenant);
-	if (s->config.share)
-		time_share_took(s->config.share, proc->tenant, begin_ns, clock_now_ns());
+	symbolizer_took(s, proc->tenant, begin_ns);
 	return file->facts;
 }
 
@@ -503,9 +492,7 @@ static int resolve_some(struct symbolizer *s, const struct resolver *resolver,
 		if (answer == WORKER_PENDING)
 			return 1;
 		w->is_sent = false;
-		if (s->config.share)
-			time_share_took(s->config.share, source->tenant, w->sent_ns,
-					clock_now_ns());
+		symbolizer_took(s, source->tenant, w->sent_ns);
 		rc = resolver->take(s, source, answer, &r);
 	} else if (!w->is_begun && resolver->begin) {
 		rc = resolver->begin(s, source);
@@ -533,10 +520,11 @@ static void forget_pending(struct source *source)
 static bool choose_tenant(struct symbolizer *s, struct source *source)
 {
 	if (source->kind != SOURCE_FILE)
-		return !is_used_up(s, source->tenant);
+		return !symbolizer_is_used_up(s, source->tenant);
 	for (size_t i = 0; i < source->nr_wanting; i++) {
 		source->tenant = source->wanting[i];
-		if (!is_used_up(s, source->tenant) && child_has_room(source->tenant))
+		if (!symbolizer_is_used_up(s, source->tenant) &&
+		    child_has_room(source->tenant))
 			return true;
 	}
 	return false;
@@ -565,8 +553,7 @@ static void put_off(struct symbolizer *s, struct source *source)
 		entry->is_put_off = true;
 		entry->resolved.miss = MISS_DECODER_GAVE_UP;
 	}
-	if (s->config.share)
-		s->config.share->nr_put_off++;
+	symbolizer_count_put_off(s);
 	forget_pending(source);
 }
 

@@ -37,9 +37,8 @@ struct resolve_work {
 	size_t provider; /* the current one */
 	size_t kept, nr_todo; /* addresses for the next provider; for this one */
 	bool refused, gave_up, too_many, unknown; /* why a provider failed */
-	struct python_function
-		*functions; /* whose definitions are searched; NULL: none */
-	size_t nr_functions, nr_searched;
+	struct def_search *defs; /* NULL: none are searched */
+	uint64_t defs_ns; /* time that its tenant's searches took so far */
 
 	/* INTERP */
 	struct frame_item *items;
@@ -72,7 +71,6 @@ struct symbolizer {
 	struct frame **frames; /* arrays that entries point into */
 	size_t nr_frames, cap_frames;
 	uint64_t nr_files, nr_bad_jit_records;
-	int64_t defs_budget_ns; /* time left to search Python definitions */
 
 	struct symbolizer_codes {
 		struct resolved_code *items;
@@ -121,6 +119,13 @@ extern const struct resolver symbolizer_elf, symbolizer_jit, symbolizer_interp,
  */
 int symbolizer_send(struct symbolizer *s, struct tenant who, uint32_t op, const int *fds,
 		    size_t nr_fds, worker_need_fn need, unsigned int deadline_ms);
+
+/** Had the tenant its share of the decoder's time? */
+bool symbolizer_is_used_up(const struct symbolizer *s, struct tenant who);
+/** It took the time since @begin_ns (CLOCK_MONOTONIC). */
+void symbolizer_took(struct symbolizer *s, struct tenant who, uint64_t begin_ns);
+/** Counts work of a tenant that is not done, as it took too much time. */
+void symbolizer_count_put_off(struct symbolizer *s);
 
 /** Returns how many of @left entries one request takes. */
 static inline size_t symbolizer_batch(size_t left)

@@ -1,35 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "runtime/python/source.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
-#include "base/target_fd.h"
-#include "base/wire.h"
 #include "decode/python/defs.h"
-#include "decode/requests.h"
 
 #define MAX_DIRS    16
-#define DEADLINE_MS 1000 /* of one file */
-#define FUNCTION_NS INT64_C(1000000000) /* per function: opens no file after that */
-#define STEP_NS     INT64_C(20000000) /* per call: begins no function after that */
+#define FUNCTION_NS UINT64_C(1000000000) /* per function: opens no file after that */
+#define STEP_NS     UINT64_C(20000000) /* per call: opens no file after that */
 #define MAX_PARTS   16 /* of a function's dotted name: a.b.c.f */
 
-/* Directories to search for modules; strings are not terminated. */
-struct module_search {
+#define MAIN        "__main__"
+
+struct def_search {
 	const struct process *proc;
-	struct worker *decoder;
 	struct strpool *pool;
+	/* Directories to search for modules; strings are not terminated. */
 	struct {
 		const char *path;
 		size_t len;
 	} dirs[MAX_DIRS];
 	size_t nr_dirs;
 	const char *main_path; /* of __main__, absolute; NULL: not known */
-	int64_t end_ns; /* CLOCK_MONOTONIC: opens nothing after it */
+
+	struct python_function *functions; /* heap */
+	size_t nr, nr_done, nr_cut;
+
+	/* functions[nr_done] */
+	bool is_begun;
+	uint64_t took_ns;
+	char name[PATH_MAX];
+	size_t module_len; /* the part of its name that is tried as a module; 0: none */
+	size_t nr_tried; /* paths of that module, in the order of next_path() */
+	char path[PATH_MAX]; /* the last one */
 };
 
 /* Does the option (without '-') take the next argument as its value? */
@@ -75,7 +83,7 @@ size_t python_source_main(const char *command, const char **ret, bool *ret_is_mo
 	return 0;
 }
 
-static void add_dir(struct module_search *s, const char *path, size_t len)
+static void add_dir(struct def_search *s, const char *path, size_t len)
 {
 	while (len > 1 && path[len - 1] == '/')
 		len--;
@@ -92,7 +100,7 @@ static void add_dir(struct module_search *s, const char *path, size_t len)
  * Adds the directories that contain packages: of ".../site-packages/numpy/core/x.so"
  * the part up to "site-packages".
  */
-static void add_packages_dirs(struct module_search *s)
+static void add_packages_dirs(struct def_search *s)
 {
 	static const char *const names[] = {"/site-packages/", "/dist-packages/"};
 
@@ -109,7 +117,7 @@ static void add_packages_dirs(struct module_search *s)
 	}
 }
 
-static void add_main(struct module_search *s)
+static void add_main(struct def_search *s)
 {
 	const char *cwd = s->proc->cwd ? s->proc->cwd : "";
 	char path[PATH_MAX];
@@ -138,69 +146,9 @@ static void add_main(struct module_search *s)
 		add_dir(s, cwd, strlen(cwd));
 }
 
-/* Returns the line of @qualname in the file @path of the target; 0: none. */
-static uint32_t ask(const struct module_search *s, const char *path, const char *qualname)
+static bool is_in_main(const struct def_search *s)
 {
-	_cleanup_target_fd_ int fd = -1;
-	struct wire_writer w = {.max = WORKER_MAX_REQUEST_BYTES};
-	struct wire_reader r;
-	enum worker_answer answer;
-	uint32_t line;
-
-	if ((int64_t)clock_now_ns() >= s->end_ns)
-		return 0;
-	fd = process_open_in_root(s->proc, 0, path, PYTHON_DEFS_MAX_BYTES, NULL);
-	if (fd < 0)
-		return 0;
-	worker_serves(s->decoder, s->proc->tenant);
-	wire_put_u32(&w, 1);
-	wire_put_str(&w, qualname);
-	answer = w.failed ? WORKER_FAILED
-			  : worker_call(s->decoder, DECODER_PYTHON_DEFS, w.data, w.len,
-					&fd, 1, NULL, NULL, DEADLINE_MS, &r, NULL);
-	wire_writer_deinit(&w);
-	if (answer != WORKER_OK)
-		return 0;
-	line = wire_get_u32(&r);
-	return r.failed ? 0 : line;
-}
-
-static bool try_path(const struct module_search *s, const char *path,
-		     const char *qualname, struct python_function *f)
-{
-	uint32_t line = ask(s, path, qualname);
-
-	if (!line)
-		return false;
-	f->line = line;
-	f->file = strpool_add(s->pool, path);
-	return true;
-}
-
-/* Tries @module, with its dots, as a file or a package below one of the directories. */
-static bool try_module(const struct module_search *s, const char *module, size_t len,
-		       const char *qualname, struct python_function *f)
-{
-	static const char *const endings[] = {".py", "/__init__.py"};
-
-	for (size_t i = 0; i < s->nr_dirs; i++) {
-		for (size_t j = 0; j < ARRAY_SIZE(endings); j++) {
-			char path[PATH_MAX];
-			int n = snprintf(path, sizeof(path), "%.*s/%.*s%s",
-					 (int)s->dirs[i].len, s->dirs[i].path, (int)len,
-					 module, endings[j]);
-
-			if (n < 0 || (size_t)n >= sizeof(path))
-				continue;
-			for (size_t k = s->dirs[i].len + 1; k < s->dirs[i].len + 1 + len;
-			     k++)
-				if (path[k] == '.')
-					path[k] = '/';
-			if (try_path(s, path, qualname, f))
-				return true;
-		}
-	}
-	return false;
+	return !strncmp(s->name, MAIN ".", strlen(MAIN "."));
 }
 
 /* Removes "<locals>.": the decoder names "g" in "f" just "f.g". */
@@ -214,52 +162,169 @@ static void drop_locals(char *qualname)
 			strlen(found + strlen(locals)) + 1);
 }
 
-static void find_one(const struct module_search *s, struct python_function *f)
+/* Returns how much of the first @len bytes of the name is before its last dot; 0: none. */
+static size_t before_dot(const struct def_search *s, size_t len)
 {
-	char name[PATH_MAX];
-	int nr_parts = 0;
+	const char *dot = memrchr(s->name, '.', len);
 
-	if (snprintf(name, sizeof(name), "%s", f->name) >= (int)sizeof(name) ||
-	    strchr(name, '/'))
-		return;
-	drop_locals(name);
-	if (!strncmp(name, "__main__.", 9)) {
-		if (s->main_path)
-			try_path(s, s->main_path, name + 9, f);
-		return;
-	}
-	for (const char *c = name; *c; c++)
-		nr_parts += *c == '.';
-	if (nr_parts >= MAX_PARTS)
-		return;
-	/* The longest existing module wins: a.b.c.f is f of a/b/c.py. */
-	for (char *dot = strrchr(name, '.'); dot;
-	     dot = memrchr(name, '.', (size_t)(dot - name)))
-		if (try_module(s, name, (size_t)(dot - name), dot + 1, f))
-			return;
+	return dot ? (size_t)(dot - s->name) : 0;
 }
 
-size_t python_source_find(const struct process *proc, struct worker *decoder,
-			  struct strpool *pool, struct python_function *functions,
-			  size_t nr, int64_t *budget_ns)
+/* Prepares functions[nr_done]. One whose name no file can define has no module. */
+static void begin_function(struct def_search *s)
 {
-	struct module_search s = {.proc = proc, .decoder = decoder, .pool = pool};
-	int64_t begin_ns = (int64_t)clock_now_ns(), now_ns = begin_ns;
-	size_t done = 0;
+	const char *name = s->functions[s->nr_done].name;
+	size_t nr_parts = 0;
 
-	add_main(&s);
-	add_packages_dirs(&s);
-	while (done < nr && now_ns - begin_ns < STEP_NS) {
-		struct python_function *f = &functions[done++];
+	s->is_begun = true;
+	s->took_ns = s->nr_tried = s->module_len = 0;
+	if (snprintf(s->name, sizeof(s->name), "%s", name) >= (int)sizeof(s->name) ||
+	    strchr(s->name, '/'))
+		return;
+	drop_locals(s->name);
+	for (const char *c = s->name; *c; c++)
+		nr_parts += *c == '.';
+	if (is_in_main(s))
+		s->module_len = s->main_path ? strlen(MAIN) : 0;
+	else if (nr_parts < MAX_PARTS)
+		s->module_len = before_dot(s, strlen(s->name));
+}
 
-		s.end_ns = begin_ns + *budget_ns;
-		if (s.end_ns > now_ns + FUNCTION_NS)
-			s.end_ns = now_ns + FUNCTION_NS;
-		f->file = NULL;
-		f->line = 0;
-		find_one(&s, f);
-		now_ns = (int64_t)clock_now_ns();
+static void end_function(struct def_search *s)
+{
+	s->nr_done++;
+	s->is_begun = false;
+}
+
+/* Writes the path of the module, with its dots, below a directory. Return: does it fit? */
+static bool put_path(struct def_search *s, size_t dir, const char *ending)
+{
+	int n = snprintf(s->path, sizeof(s->path), "%.*s/%.*s%s", (int)s->dirs[dir].len,
+			 s->dirs[dir].path, (int)s->module_len, s->name, ending);
+	char *module = s->path + s->dirs[dir].len + 1;
+
+	if (n < 0 || (size_t)n >= sizeof(s->path))
+		return false;
+	for (size_t i = 0; i < s->module_len; i++)
+		if (module[i] == '.')
+			module[i] = '/';
+	return true;
+}
+
+/*
+ * Writes the next path that may define the function. The longest existing module wins:
+ * a.b.c.f is f of a/b/c.py. Return: false: there is none.
+ */
+static bool next_path(struct def_search *s)
+{
+	static const char *const endings[] = {".py", "/__init__.py"};
+
+	if (is_in_main(s))
+		return s->module_len && !s->nr_tried++ &&
+		       snprintf(s->path, sizeof(s->path), "%s", s->main_path) > 0;
+	while (s->module_len) {
+		size_t nr = s->nr_tried++, dir = nr / ARRAY_SIZE(endings);
+
+		if (dir < s->nr_dirs) {
+			if (put_path(s, dir, endings[nr % ARRAY_SIZE(endings)]))
+				return true;
+			continue;
+		}
+		s->module_len = before_dot(s, s->module_len);
+		s->nr_tried = 0;
 	}
-	*budget_ns -= now_ns - begin_ns;
-	return done;
+	return false;
+}
+
+/* Tries one path. Return: a descriptor, or -errno. */
+static int open_next(struct def_search *s)
+{
+	if (!s->is_begun)
+		begin_function(s);
+	if (!next_path(s)) {
+		end_function(s);
+		return -ENOENT;
+	}
+	if (s->took_ns >= FUNCTION_NS) {
+		s->nr_cut++;
+		end_function(s);
+		return -ETIMEDOUT;
+	}
+	return process_open_in_root(s->proc, 0, s->path, PYTHON_DEFS_MAX_BYTES, NULL);
+}
+
+int def_search_open(struct def_search *s, const char **ret_name)
+{
+	uint64_t begin_ns = clock_now_ns(), now_ns = begin_ns;
+
+	while (s->nr_done < s->nr && now_ns < begin_ns + STEP_NS) {
+		uint64_t before_ns = now_ns;
+		int fd = open_next(s);
+
+		now_ns = clock_now_ns();
+		s->took_ns += now_ns - before_ns;
+		if (fd >= 0) {
+			*ret_name = s->name + s->module_len + 1;
+			return fd;
+		}
+	}
+	return s->nr_done < s->nr ? -EAGAIN : -ENODATA;
+}
+
+void def_search_answer(struct def_search *s, uint32_t line, uint64_t took_ns)
+{
+	struct python_function *f = &s->functions[s->nr_done];
+
+	s->took_ns += took_ns;
+	if (!line)
+		return;
+	f->line = line;
+	f->file = strpool_add(s->pool, s->path);
+	end_function(s);
+}
+
+void def_search_give_up(struct def_search *s)
+{
+	end_function(s);
+}
+
+bool def_search_is_over(const struct def_search *s)
+{
+	return s->nr_done == s->nr;
+}
+
+size_t def_search_nr_cut(const struct def_search *s)
+{
+	return s->nr_cut;
+}
+
+const struct python_function *def_search_functions(const struct def_search *s,
+						   size_t *ret_nr)
+{
+	*ret_nr = s->nr;
+	return s->functions;
+}
+
+struct def_search *def_search_new(const struct process *proc, struct strpool *pool,
+				  struct python_function *functions, size_t nr)
+{
+	struct def_search *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->proc = proc;
+	s->pool = pool;
+	s->functions = functions;
+	s->nr = nr;
+	add_main(s);
+	add_packages_dirs(s);
+	return s;
+}
+
+void def_search_free(struct def_search *s)
+{
+	if (!s)
+		return;
+	free(s->functions);
+	free(s);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Modules of a fake process, read by a real worker (this program again). */
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,10 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "decode/requests.h"
 #include "runtime/python/source.h"
 #include "lib/scratch.h"
 
@@ -64,17 +67,46 @@ static void put(const char *name, const char *text)
 	fclose(f);
 }
 
-static void find_all(const struct process *proc, struct worker *decoder,
-		     struct strpool *pool, struct python_function *functions, size_t nr,
-		     int64_t *budget_ns)
+/* Returns the line of @name in the file @fd, by the decoder. */
+static uint32_t ask(struct worker *decoder, int fd, const char *name)
 {
-	size_t more;
+	struct wire_writer w = {.max = WORKER_MAX_REQUEST_BYTES};
+	struct wire_reader r;
 
-	for (size_t done = 0; done < nr; done += more) {
-		more = python_source_find(proc, decoder, pool, functions + done,
-					  nr - done, budget_ns);
-		assert_in_range(more, 1, nr - done);
+	wire_put_u32(&w, 1);
+	wire_put_str(&w, name);
+	assert_int_equal(worker_call(decoder, DECODER_PYTHON_DEFS, w.data, w.len, &fd, 1,
+				     NULL, NULL, 10000, &r, NULL),
+			 WORKER_OK);
+	wire_writer_deinit(&w);
+	return wire_get_u32(&r);
+}
+
+/* @took_ns  of each request */
+static struct def_search *find_all(const struct process *proc, struct worker *decoder,
+				   struct strpool *pool, const char *const *names,
+				   size_t nr, uint64_t took_ns)
+{
+	struct python_function *functions = calloc(nr, sizeof(*functions));
+	struct def_search *search;
+	const char *name;
+	int fd;
+
+	assert_non_null(functions);
+	for (size_t i = 0; i < nr; i++)
+		functions[i].name = names[i];
+	search = def_search_new(proc, pool, functions, nr);
+	assert_non_null(search);
+	while ((fd = def_search_open(search, &name)) != -ENODATA) {
+		assert_false(def_search_is_over(search));
+		if (fd == -EAGAIN)
+			continue;
+		assert_true(fd >= 0);
+		def_search_answer(search, ask(decoder, fd, name), took_ns);
+		close(fd);
 	}
+	assert_true(def_search_is_over(search));
+	return search;
 }
 
 static void test_find(void **state)
@@ -89,19 +121,21 @@ static void test_find(void **state)
 			    .uid = getuid(),
 			    .gid = getgid(),
 			    .maps = {.items = &mapping, .nr = 1}};
-	int64_t budget_ns = INT64_C(20000000000), left_ns = 0;
-	struct python_function f[] = {
-		{.name = "__main__.dither"},
-		{.name = "__main__.outer.<locals>.inner"},
-		{.name = "helper.Class.method"},
-		{.name = "pkg.sub.f"},
-		{.name = "pkg.g"},
-		{.name = "dep.deep.h"},
-		{.name = "dep.deep.absent"},
-		{.name = "nowhere.f"},
-		{.name = "..etc.passwd.f"},
-		{.name = "nodots"},
+	static const char *const names[] = {
+		"__main__.dither",
+		"__main__.outer.<locals>.inner",
+		"helper.Class.method",
+		"pkg.sub.f",
+		"pkg.g",
+		"dep.deep.h",
+		"dep.deep.absent",
+		"nowhere.f",
+		"..etc.passwd.f",
+		"nodots",
 	};
+	const struct python_function *f;
+	struct def_search *search;
+	size_t nr;
 	static const struct {
 		const char *file;
 		uint32_t line;
@@ -122,8 +156,10 @@ static void test_find(void **state)
 	p.root_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_true(p.root_fd >= 0);
 	assert_int_equal(worker_new(&config, &worker, &err), 0);
-	find_all(&p, worker, pool, f, ARRAY_SIZE(f), &budget_ns);
-	for (size_t i = 0; i < ARRAY_SIZE(f); i++) {
+	search = find_all(&p, worker, pool, names, ARRAY_SIZE(names), 0);
+	f = def_search_functions(search, &nr);
+	assert_int_equal(nr, ARRAY_SIZE(names));
+	for (size_t i = 0; i < nr; i++) {
 		if (i >= ARRAY_SIZE(expected)) {
 			assert_null(f[i].file);
 			assert_int_equal(f[i].line, 0);
@@ -133,11 +169,15 @@ static void test_find(void **state)
 		assert_string_equal(f[i].file, expected[i].file);
 		assert_int_equal(f[i].line, expected[i].line);
 	}
-	assert_in_range(budget_ns, 1, INT64_C(20000000000) - 1);
-	/* Without time left nothing is searched. */
-	python_source_find(&p, worker, pool, f, 1, &left_ns);
-	assert_null(f[0].file);
-	assert_true(left_ns <= 0);
+	assert_int_equal(def_search_nr_cut(search), 0);
+	def_search_free(search);
+	/* A function has a second: after a slow file no other one is opened for it. */
+	search = find_all(&p, worker, pool, names, ARRAY_SIZE(names), 1000000000);
+	f = def_search_functions(search, &nr);
+	assert_int_equal(f[0].line, 2);
+	assert_int_equal(f[5].line, 1);
+	assert_int_equal(def_search_nr_cut(search), 1); /* dep.deep.absent */
+	def_search_free(search);
 	close(p.root_fd);
 }
 
@@ -147,18 +187,20 @@ static void test_made_up_names(void **state)
 	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(1 << 20);
 	char name[2 * 2000 + 2];
 	struct process p = {.command = "python3\napp.py\n", .cwd = "/srv", .root_fd = -1};
-	struct python_function f[1000];
-	int64_t budget_ns = INT64_C(20000000000);
+	const char *names[1000];
+	struct timespec begin, end;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(name) - 1; i++)
 		name[i] = i % 2 ? '.' : 'a';
 	name[sizeof(name) - 1] = '\0';
-	for (size_t i = 0; i < ARRAY_SIZE(f); i++)
-		f[i].name = name;
-	find_all(&p, NULL, pool, f, ARRAY_SIZE(f), &budget_ns);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		names[i] = name;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+	def_search_free(find_all(&p, NULL, pool, names, ARRAY_SIZE(names), 0));
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
 	/* Searching 4 million paths would take longer. */
-	assert_true(budget_ns > INT64_C(19500000000));
+	assert_true(end.tv_sec - begin.tv_sec < 3);
 }
 
 int main(void)
