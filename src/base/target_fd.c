@@ -392,7 +392,7 @@ void target_fd_forget(int fd)
 
 size_t target_fd_nr_waiting(void)
 {
-	return state.nr_waiting;
+	return state.nr_waiting > AT_ONCE ? state.nr_waiting - AT_ONCE : 0;
 }
 
 bool target_fd_has_room(struct tenant who)

@@ -48,7 +48,7 @@ void target_fd_forget(int fd);
  */
 bool target_fd_has_room(struct tenant who);
 
-/** Returns how many descriptors wait to be closed. */
+/** Returns how many descriptors wait to be closed, beyond the few that always may. */
 size_t target_fd_nr_waiting(void);
 
 /** Closes @fd, soon. Nothing may be done with it any more. Negative: nothing to do. */
