@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "analyze/code_text.h"
 #include "base/creds.h"
@@ -514,26 +513,13 @@ static size_t candidates_of(const struct attacher *t, const char *path,
 	return nr;
 }
 
-static int open_as_nobody(const char *path, struct stat *st)
-{
-	struct creds creds;
-	int fd, rc = creds_become_nobody(&creds);
-
-	if (rc)
-		return rc;
-	fd = io_open_regular(path, st);
-	creds_restore(&creds);
-	/* Many programs name folders of who built them elsewhere, such as /root. */
-	return fd == -EACCES && access(path, F_OK) ? -errno : fd;
-}
-
 static int open_source(const struct attacher *t, const struct source_place *c,
 		       struct stat *st)
 {
 	const struct file_opener *opener = &t->search->opener;
 
 	if (c->is_named && t->search->is_careful)
-		return open_as_nobody(c->path, st);
+		return creds_open_as_nobody(NULL, c->path, st);
 	return opener->open ? opener->open(opener->ctx, c->path, st)
 			    : io_open_regular(c->path, st);
 }

@@ -8,6 +8,7 @@
 #define LB_BASE_CREDS_H
 
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 struct creds {
@@ -27,9 +28,14 @@ struct creds {
  * nothing changed.
  */
 int creds_become(struct creds *creds, uid_t uid, gid_t gid);
-/** The same as nobody: then only what every user may read can be opened. */
-int creds_become_nobody(struct creds *creds);
 void creds_restore(const struct creds *creds);
+
+/**
+ * For struct file_opener: opens only what every user may read. A path that does not exist
+ * is -ENOENT, also below a folder that nobody else may enter. Who may not become nobody
+ * opens none: -EPERM.
+ */
+int creds_open_as_nobody(void *unused, const char *path, struct stat *ret_st);
 
 /**
  * Makes this process @uid and @gid for good: no groups, no capabilities, and no program

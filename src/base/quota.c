@@ -128,6 +128,15 @@ void quota_add(struct quota *q, struct tenant who, uint64_t nr)
 		a->nr += nr;
 }
 
+bool quota_refuse(struct quota *q, struct tenant who, uint64_t nr)
+{
+	struct quota_account *a = pays(q, who) ? find_or_add(q, who) : NULL;
+
+	if (a)
+		a->nr_refused += nr;
+	return pays(q, who);
+}
+
 void quota_give(struct quota *q, struct tenant who, uint64_t nr)
 {
 	struct quota_account *a = pays(q, who) ? find(q, who) : NULL;

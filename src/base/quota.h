@@ -80,6 +80,12 @@ bool quota_take_any(struct quota *q, const struct payers *payers, uint64_t nr,
 /** Counts @nr places that @who has got without a question. */
 void quota_add(struct quota *q, struct tenant who, uint64_t nr);
 
+/**
+ * Refuses @nr places, counted, by a rule of the caller's. Return: false: @who pays for
+ * nothing, and is refused nothing.
+ */
+bool quota_refuse(struct quota *q, struct tenant who, uint64_t nr);
+
 /** Gives back places that @who took. */
 void quota_give(struct quota *q, struct tenant who, uint64_t nr);
 

@@ -10,6 +10,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/creds.h"
+#include "base/hash.h"
+#include "base/hashmap.h"
 #include "process/file.h"
 #include "profile/profile.h"
 #include "symbolize/instructions.h"
@@ -22,12 +25,13 @@ struct disassembly {
 	struct worker *worker;
 	int root_fd;
 	const struct named_files *named;
-	size_t nr_withheld;
+	struct hashmap withheld; /* names of files, by their addresses */
 };
 
 static void disassembly_deinit(struct disassembly *d)
 {
 	worker_free(d->worker);
+	hashmap_deinit(&d->withheld);
 	if (d->root_fd >= 0)
 		close(d->root_fd);
 }
@@ -57,13 +61,15 @@ static int open_by(const struct file_opener *opener, const char *path)
 }
 
 /*
- * Opens an untrusted path: only a regular file, whose build id is checked later.
+ * Opens an untrusted path: only a regular file, whose build id is checked later. Any
+ * program may have chosen the path, in a mount namespace of its own.
  * Ignores " (deleted)", the kernel's mark of a removed file, because a new file may
  * have the same content.
  */
 static int open_file(const struct disassembly *d, const char *filename)
 {
 	static const char deleted[] = " (deleted)";
+	static const struct file_opener nobody = {.open = creds_open_as_nobody};
 	struct safe_open how = {.root_fd = d->root_fd, .max_bytes = MAX_FILE_BYTES};
 	size_t len = strlen(filename);
 	char path[PATH_MAX];
@@ -74,6 +80,8 @@ static int open_file(const struct disassembly *d, const char *filename)
 	if (len > strlen(deleted) && !strcmp(path + len - strlen(deleted), deleted))
 		path[len - strlen(deleted)] = '\0';
 	how.path = path;
+	if (d->named->is_careful)
+		return open_by(&nobody, path);
 	return d->named->opener.open ? open_by(&d->named->opener, path)
 				     : safe_open(&how, NULL);
 }
@@ -129,6 +137,16 @@ static int fill_from_profile(struct disassembly *d, struct machine_piece *piece)
 	return ask(d, piece, &question, "the profile");
 }
 
+/* A file may have several pieces. Return: 0 or -ENOMEM. */
+static int count_withheld(struct disassembly *d, const char *filename)
+{
+	uint64_t hash = hash_pointer(0, filename);
+
+	if (hashmap_get(&d->withheld, hash, NULL, NULL, NULL) != HASHMAP_NONE)
+		return 0;
+	return hashmap_add(&d->withheld, hash, 0);
+}
+
 static int fill_from_file(struct disassembly *d, struct machine_piece *piece)
 {
 	const struct profile_mapping *mapping =
@@ -153,15 +171,22 @@ static int fill_from_file(struct disassembly *d, struct machine_piece *piece)
 		return 0;
 	}
 	if (d->named->is_strangers) {
-		d->nr_withheld++;
 		piece->note = strpool_print(
 			d->p->pool,
 			"no instructions: the profile is not a file of yours, so %s is "
 			"not opened; use --sources",
 			filename);
-		return 0;
+		return count_withheld(d, filename);
 	}
 	fd = open_file(d, filename);
+	if (d->named->is_careful && (fd == -EACCES || fd == -EPERM)) {
+		piece->note = strpool_print(
+			d->p->pool,
+			"no instructions: not every user may read %s; use --sources to "
+			"open it as root",
+			filename);
+		return count_withheld(d, filename);
+	}
 	if (fd < 0) {
 		piece->note = strpool_print(
 			d->p->pool,
@@ -196,6 +221,6 @@ int disassembly_fill(struct machine_code *m, const struct profile *p,
 	for (size_t i = 0; i < m->nr && !err; i++)
 		err = m->pieces[i].code->bytes ? fill_from_profile(&d, &m->pieces[i])
 					       : fill_from_file(&d, &m->pieces[i]);
-	*ret_nr_withheld += d.nr_withheld;
+	*ret_nr_withheld += d.withheld.nr_items;
 	return err ? -ENOMEM : 0;
 }

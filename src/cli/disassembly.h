@@ -11,8 +11,9 @@
  * the file of its mapping. If there are none, the
  * piece's note says why.
  *
- * @named            if the profile is untrusted, no file is opened
- * @ret_nr_withheld  incremented for each piece without instructions for that reason
+ * @named            if the profile is untrusted, no file is opened; if its programs may be
+ *                   strangers', only what every user may read
+ * @ret_nr_withheld  incremented for each file that was not opened for that reason
  * Return: 0 or -ENOMEM.
  */
 int disassembly_fill(struct machine_code *m, const struct profile *p,

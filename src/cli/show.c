@@ -70,8 +70,8 @@ static void say_withheld(const struct attribution *a, const struct named_files *
 			    "yours; --sources opens what it names",
 			    nr, plural);
 	else if (nr)
-		log_warning("%zu file%s not opened, since the recording has not read %s "
-			    "and not every user may; --sources opens what it names",
+		log_warning("%zu file%s not opened, since not every user may read %s; "
+			    "--sources opens what it names",
 			    nr, plural, nr == 1 ? "it" : "them");
 }
 

@@ -268,7 +268,7 @@ static void warn_same_path(struct profile *p, const struct profile_builder *f)
 		return;
 	snprintf(text, sizeof(text),
 		 "%llu source files share a path with too many others to be "
-		 "distinguished: lines of one may be shown as another's.",
+		 "distinguished: equal ones are listed apart, or without text.",
 		 (unsigned long long)f->files.nr_not_told);
 	profile_add_warning(p, text);
 }

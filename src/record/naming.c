@@ -44,6 +44,7 @@ int naming_init(struct naming *n, const struct sampling *o, struct error *err)
 	n->builder = (struct profile_builder){
 		.keep_tid = o->keep_tid,
 		.keep_code = !o->taker,
+		.is_shared = !target_follows_processes(&o->target),
 		.dump = o->dump == DUMP_FRAMES,
 	};
 	kallsyms_files_open(&n->kernel_files, "/proc/kallsyms", "/proc/modules");

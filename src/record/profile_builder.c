@@ -353,6 +353,7 @@ void profile_builder_begin(struct profile_builder *f, struct profile *profile,
 		.profile = profile,
 		.keep_tid = f->keep_tid,
 		.keep_code = f->keep_code,
+		.is_shared = f->is_shared,
 		.dump = f->dump,
 		.users = f->users,
 		.nr_dropped = f->nr_dropped,
@@ -361,7 +362,7 @@ void profile_builder_begin(struct profile_builder *f, struct profile *profile,
 	f->users = (struct user_names){0};
 	profile_builder_deinit(f);
 	*f = begun;
-	source_names_init(&f->files, profile);
+	source_names_init(&f->files, profile, f->is_shared);
 }
 
 /* @process  the one whose code it is, for code that is in no file */
@@ -790,6 +791,12 @@ static int resolve_piece(struct profile_builder *f, struct error *err)
 	return 0;
 }
 
+static void serve(struct profile_builder *f, struct tenant who)
+{
+	strpool_serve(f->profile->pool, who);
+	source_names_serve(&f->files, who);
+}
+
 static void add_piece(struct profile_builder *f)
 {
 	struct builder_work *w = &f->work;
@@ -798,13 +805,12 @@ static void add_piece(struct profile_builder *f)
 		const struct row *row = &w->rows.items[w->next];
 		const struct row_stack *stack = stack_table_stack(&w->rows, row);
 
-		strpool_serve(f->profile->pool,
-			      row->process ? row->process->tenant : (struct tenant){0});
+		serve(f, row->process ? row->process->tenant : (struct tenant){0});
 		if (add_row(f, &w->rows, row, w->ids + w->next_id))
 			f->nr_dropped += row->count;
 		w->next_id += (size_t)stack->nr_kern + stack->nr_user;
 	}
-	strpool_serve(f->profile->pool, (struct tenant){0});
+	serve(f, (struct tenant){0});
 	if (w->next == w->last)
 		w->step = BUILDER_GROUP;
 }

@@ -25,6 +25,7 @@ struct profile_builder {
 	struct profile *profile; /* borrowed */
 	bool keep_tid;
 	bool keep_code; /* the instructions of hot functions */
+	bool is_shared; /* the samples are of many users */
 	bool dump; /* print each address and its names on stderr */
 	/* Interned: the first function of a greenlet. */
 	const char *greenlet_begin;

@@ -74,6 +74,7 @@ void shares_warn(struct intake *in, struct naming *n)
 	symbolizer_each_refused(n->symbolizer, on_refused, &s);
 	strpool_each_refused(n->names, on_refused, &s);
 	strpool_each_refused(n->pool, on_refused, &s);
+	source_names_each_refused(&n->builder.files, on_refused, &s);
 	if (s.nr <= MAX_SENTENCES)
 		return;
 	snprintf(text, sizeof(text),

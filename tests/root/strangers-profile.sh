@@ -67,7 +67,7 @@ check sources-when-asked-for asked_for
 # Some program may have named the secret.
 of_root() {
 	view roots.made.gz && is "$public" "public.c " || return 1
-	[ "$(cat said)" = "lineburn: 1 file that the profile names was not opened, since the recording has not read it and not every user may; --sources opens what it names" ] ||
+	[ "$(cat said)" = "lineburn: 1 file that the profile names was not opened, since not every user may read it; --sources opens what it names" ] ||
 		{ echo "said: $(cat said)"; return 1; }
 	view --sources roots.made.gz && is "$public,$secret" "public.c secret.c "
 }
@@ -110,10 +110,43 @@ named_by_programs() {
 	done
 	grep -q "source not shown: the recording has not read $here/secret.c, and not every user may; use --sources" json ||
 		{ echo "no note"; return 1; }
-	grep -q "not opened, since the recording has not read .* and not every user may; --sources" said || { cat said; return 1; }
+	grep -q "not opened, since not every user may read .*; --sources" said || { cat said; return 1; }
 	"$LB" annotate --json --sources all.gz | grep -q only_root_may || { echo "not with --sources"; return 1; }
 }
 check what-programs-name named_by_programs
+
+# disassemble ARGUMENT...: as view, for annotate --asm of code.gz
+disassemble() {
+	# shellcheck disable=SC2016 # for the inner shell
+	python3 -S "$TOP/tests/root/opened.py" roots public -- \
+		sh -c '"$LB" annotate --json --asm=main "$@" code.gz >json 2>said' annotate "$@" 2>opened || {
+		cat said opened
+		return 1
+	}
+}
+# A program of a user has the path of a file of root's, in a mount namespace of its own.
+code_of_a_path() {
+	gcc -g -O1 -DSECRET=1 -o roots "$here/keeps.c" && gcc -g -O1 -o users "$here/open.c" && cp users public || return 1
+	chmod 700 roots
+	chmod 755 users public
+	setpriv --reuid=65534 --regid=65534 --clear-groups unshare -Urm sh -c 'mount --bind users roots && exec ./roots' &
+	spy=$!
+	./public & open=$!
+	works $spy 400
+	works $open 400
+	status=0
+	"$LB" record -p $spy -p $open -F 499 -d 1 -o code.gz >record.out 2>&1 || status=$?
+	kill_own $spy $open
+	[ $status -eq 0 ] || { cat record.out; return 1; }
+	disassemble || return 1
+	[ "$(sort -u opened | tr '\n' ' ')" = "public " ] || { echo "opened: $(cat opened)"; return 1; }
+	grep -q "no instructions: not every user may read $here/roots; use --sources to open it as root" json ||
+		{ echo "no note: $(grep -o '"note":[^}]*' json)"; return 1; }
+	grep -q "not opened, since not every user may read it; --sources" said || { cat said; return 1; }
+	disassemble --sources || return 1
+	[ "$(sort -u opened | tr '\n' ' ')" = "public roots " ] || { echo "opened: $(cat opened)"; return 1; }
+}
+check code-of-what-everybody-may-read code_of_a_path
 
 # A profile of the user who called sudo: sources are read with that user's rights.
 of_sudos_user() {

@@ -177,6 +177,23 @@ static void many_tenants_come_and_go(void **state)
 	quota_deinit(&q);
 }
 
+static void a_callers_refusals_are_counted(void **state)
+{
+	struct quota q = {.max = 40, .what = "places"}, unlimited = {.what = "places"};
+	struct refusals told = {0};
+
+	(void)state;
+	assert_true(quota_refuse(&q, alice, 2));
+	assert_false(quota_refuse(&q, root, 2));
+	assert_false(quota_refuse(&unlimited, alice, 2));
+	quota_each_refused(&q, on_refused, &told);
+	quota_each_refused(&unlimited, on_refused, &told);
+	assert_int_equal(told.nr_told, 1);
+	assert_int_equal(told.nr[0], 2);
+	assert_true(quota_take(&q, alice, 10));
+	quota_deinit(&q);
+}
+
 /* Who has no place and was told of costs nothing. */
 static void empty_accounts_are_dropped(void **state)
 {
@@ -207,6 +224,7 @@ int main(void)
 		cmocka_unit_test(without_a_maximum_nothing_is_refused),
 		cmocka_unit_test(who_got_more_without_a_question_is_over),
 		cmocka_unit_test(refusals_are_counted_by_tenant),
+		cmocka_unit_test(a_callers_refusals_are_counted),
 		cmocka_unit_test(many_tenants_come_and_go),
 		cmocka_unit_test(empty_accounts_are_dropped),
 	};

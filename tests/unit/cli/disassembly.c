@@ -200,6 +200,44 @@ static void a_strangers_profile_opens_no_file(void **state)
 	assert_int_equal(nr, 1);
 }
 
+static void fill_again(struct scene *s, const struct named_files *named, size_t *nr)
+{
+	machine_code_free(take_ptr(s->m));
+	assert_int_equal(machine_code_new(s->p, "work", &s->m, NULL), 0);
+	assert_int_equal(disassembly_fill(s->m, s->p, named, nr), 0);
+}
+
+/* A program of a stranger may have had root's file at its path. */
+static void root_opens_what_everybody_may_read(void **state)
+{
+	const struct named_files careful = {.is_careful = true};
+	_cleanup_(scene_deinit) struct scene s = {0};
+	char prog[128], id[64];
+	size_t nr = 0;
+
+	(void)state;
+	if (geteuid()) {
+		print_message("skip: needs root\n");
+		skip();
+	}
+	path_of(prog, sizeof(prog), "prog");
+	build_id_of(id, sizeof(id));
+	assert_int_equal(chmod(fixture_dir, 0755), 0);
+	assert_int_equal(chmod(prog, 0755), 0);
+	scene_init(&s, prog, id, NULL, 0);
+	fill_again(&s, &careful, &nr);
+	assert_true(has_text(&s.m->pieces[0], "div"));
+	assert_int_equal(chmod(prog, 0750), 0);
+	fill_again(&s, &careful, &nr);
+	assert_int_equal(s.m->pieces[0].nr, 0);
+	assert_non_null(strstr(s.m->pieces[0].note, "use --sources"));
+	assert_int_equal(nr, 1);
+	fill_again(&s, &own_files, &nr);
+	assert_true(has_text(&s.m->pieces[0], "div"));
+	assert_int_equal(nr, 1);
+	assert_int_equal(chmod(prog, 0755), 0);
+}
+
 static void code_in_the_profile(void **state)
 {
 	static const uint8_t x86[] = {0x48, 0xf7, 0xfe, 0xe8, 0, 0, 0, 0, 0xc3};
@@ -247,6 +285,7 @@ int main(void)
 		cmocka_unit_test(file_without_a_build_id),
 		cmocka_unit_test(files_that_are_not_there),
 		cmocka_unit_test(a_strangers_profile_opens_no_file),
+		cmocka_unit_test(root_opens_what_everybody_may_read),
 		cmocka_unit_test(code_in_the_profile),
 	};
 

@@ -24,12 +24,26 @@ static struct profile *p;
 static struct source_names files;
 static struct process processes[NR_ROOTS];
 static struct object objects[NR_ROOTS];
+static const struct tenant alice = {.uid = 1000}, bob = {.uid = 1001};
+
+static void path_in(unsigned int i, char *ret, size_t size)
+{
+	snprintf(ret, size, "%s/%u/x.py", dir, i);
+}
+
+static void write_text(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
 
 /* Makes root number @i with a file /x.py that contains @text. */
 static void make_root(unsigned int i, const char *text)
 {
 	char path[128];
-	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/%u", dir, i);
 	assert_int_equal(mkdir(path, 0755), 0);
@@ -41,11 +55,27 @@ static void make_root(unsigned int i, const char *text)
 	processes[i].root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_true(processes[i].root_fd >= 0);
 	objects[i] = (struct object){.kind = OBJECT_INTERP, .name = "[python]", .id = i};
-	snprintf(path, sizeof(path), "%s/%u/x.py", dir, i);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
+	path_in(i, path, sizeof(path));
+	write_text(path, text);
+}
+
+static void remove_file(unsigned int i)
+{
+	char path[128];
+
+	path_in(i, path, sizeof(path));
+	assert_int_equal(unlink(path), 0);
+}
+
+/* Writes a new file, with another inode. */
+static void replace_file(unsigned int i, const char *text)
+{
+	char path[128], old[132];
+
+	path_in(i, path, sizeof(path));
+	snprintf(old, sizeof(old), "%s.old", path);
+	assert_int_equal(rename(path, old), 0);
+	write_text(path, text);
 }
 
 static const char *name_in(unsigned int i)
@@ -63,13 +93,48 @@ static void assert_reads(const char *name, const char *content)
 	assert_string_equal(text, content);
 }
 
+static void assert_not_read(const char *name, int rc)
+{
+	_cleanup_free_ char *text = NULL;
+	struct look_facts facts;
+	size_t len;
+
+	assert_int_equal(source_names_read(&files, name, &text, &len, &facts), rc);
+	assert_null(text);
+}
+
+static void assert_not_told(const char *name)
+{
+	assert_string_equal(name, "<too many files>/x.py");
+	assert_not_read(name, -ENOENT);
+}
+
+static uint64_t nr_refused_of_alice;
+static const char *refused_what;
+
+static void on_refused(void *ctx, const struct quota *q, struct tenant who, uint64_t nr)
+{
+	(void)ctx;
+	assert_true(tenant_is_same(who, alice));
+	refused_what = q->what;
+	nr_refused_of_alice += nr;
+}
+
+static void assert_alice_was_refused(uint64_t nr, const char *what)
+{
+	nr_refused_of_alice = 0;
+	source_names_each_refused(&files, on_refused, NULL);
+	assert_int_equal(nr_refused_of_alice, nr);
+	assert_string_equal(refused_what, what);
+}
+
 static int setup(void **state)
 {
 	(void)state;
 	scratch_make(dir, 0700);
 	pool = strpool_new(1 << 20);
 	p = profile_new(pool);
-	source_names_init(&files, p);
+	source_names_init(&files, p, true);
 	for (unsigned int i = 0; i < NR_ROOTS; i++)
 		processes[i].root_fd = -1;
 	return 0;
@@ -124,47 +189,215 @@ static void descriptors_do_not_tell_roots(void **state)
 /* A user mounts other files in a root of his own, after his program was named. */
 static void a_root_that_was_left_is_not_read(void **state)
 {
-	_cleanup_free_ char *text = NULL;
-	struct look_facts facts;
-	size_t len;
-
 	(void)state;
 	make_root(0, "one");
 	assert_reads(name_in(0), "one");
 	processes[0].root_id = 77;
-	assert_int_equal(source_names_read(&files, name_in(0), &text, &len, &facts),
-			 -ESRCH);
+	assert_not_read(name_in(0), -ESRCH);
+}
+
+/* A stranger may make any file that has the size and the time of another's. */
+static void size_and_time_tell_nothing(void **state)
+{
+	const struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+	char path[128];
+
+	(void)state;
+	files.bytes_left = 0;
+	for (unsigned int i = 0; i < 2; i++) {
+		make_root(i, i ? "two" : "one");
+		path_in(i, path, sizeof(path));
+		assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+	}
+	assert_reads(name_in(0), "one");
+	assert_reads(name_in(1), "two");
+	assert_int_equal(files.nr_not_told, 1);
+}
+
+/* A stranger may run the same program, or forge its build id. */
+static void a_file_is_not_that_of_a_root_without(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++)
+		make_root(i, "one");
+	remove_file(0);
+	remove_file(3);
+	assert_ptr_not_equal(name_in(1), name_in(0));
+	assert_not_read(name_in(0), -ENOENT);
+	assert_reads(name_in(1), "one");
+	assert_ptr_equal(name_in(2), name_in(1));
+	assert_ptr_equal(name_in(3), name_in(0));
+}
+
+/* The user chose the targets, such as a build in a sandbox without its sources. */
+static void one_users_roots_share_it(void **state)
+{
+	(void)state;
+	source_names_deinit(&files);
+	source_names_init(&files, p, false);
+	make_root(0, "one");
+	make_root(1, "one");
+	remove_file(0);
+	assert_ptr_equal(name_in(1), name_in(0));
+	assert_reads(name_in(0), "one");
+}
+
+/* Else a stranger could change the file after it was compared with the file of others. */
+static void what_was_compared_is_read(void **state)
+{
+	char path[128], other[128];
+
+	(void)state;
+	make_root(0, "one");
+	make_root(1, "one");
+	assert_ptr_equal(name_in(0), name_in(1));
+	assert_reads(name_in(0), "one");
+	path_in(0, path, sizeof(path));
+	write_text(path, "two");
+	assert_not_read(name_in(0), -ESTALE);
+	/* The same text will do, in whatever file. */
+	replace_file(0, "one");
+	assert_reads(name_in(0), "one");
+
+	source_names_deinit(&files);
+	source_names_init(&files, p, true);
+	make_root(2, "one");
+	make_root(3, "");
+	path_in(2, path, sizeof(path));
+	path_in(3, other, sizeof(other));
+	remove_file(3);
+	assert_int_equal(link(path, other), 0);
+	assert_ptr_equal(name_in(2), name_in(3));
+	assert_reads(name_in(2), "one");
+	/* It is the file of both. */
+	write_text(path, "two");
+	assert_reads(name_in(2), "two");
+	replace_file(2, "two");
+	assert_not_read(name_in(2), -ESTALE);
+}
+
+static void a_file_that_was_absent_is_not_read(void **state)
+{
+	char path[128];
+
+	(void)state;
+	for (unsigned int i = 0; i < 2; i++) {
+		make_root(i, "");
+		remove_file(i);
+	}
+	assert_ptr_equal(name_in(0), name_in(1));
+	path_in(0, path, sizeof(path));
+	write_text(path, "forged");
+	assert_not_read(name_in(0), -ESTALE);
+}
+
+/* Makes @nr roots from number @from on, each with another file, and names their files. */
+static void make_different(unsigned int from, unsigned int nr)
+{
+	char text[16];
+
+	for (unsigned int i = from; i < from + nr; i++) {
+		snprintf(text, sizeof(text), "file %u", i);
+		make_root(i, text);
+		name_in(i);
+	}
 }
 
 static void too_many_of_one_path_are_told(void **state)
 {
-	char text[16];
+	(void)state;
+	make_different(0, NR_ROOTS);
+	for (unsigned int i = 0; i < NR_ROOTS; i++)
+		if (i < SOURCE_NAMES_MAX_OF_A_PATH) {
+			assert_string_equal(name_in(i), "/x.py");
+			assert_int_equal(i && name_in(i) == name_in(0), 0);
+		} else {
+			assert_not_told(name_in(i));
+		}
+	assert_int_equal(files.nr_not_told, NR_ROOTS - SOURCE_NAMES_MAX_OF_A_PATH);
+}
+
+static void a_tenant_takes_a_quarter_of_a_path(void **state)
+{
+	const unsigned int part = SOURCE_NAMES_MAX_OF_A_PATH / 4;
 
 	(void)state;
-	for (unsigned int i = 0; i < NR_ROOTS; i++) {
-		snprintf(text, sizeof(text), "file %u", i);
-		make_root(i, text);
-		if (i < SOURCE_NAMES_MAX_OF_A_PATH && i)
-			assert_ptr_not_equal(name_in(i), name_in(0));
-		else
-			assert_ptr_equal(name_in(i), name_in(0));
-	}
-	assert_int_equal(files.nr_not_told, NR_ROOTS - SOURCE_NAMES_MAX_OF_A_PATH);
+	source_names_serve(&files, alice);
+	make_different(0, part + 2);
+	assert_string_equal(name_in(part - 1), "/x.py");
+	assert_not_told(name_in(part));
+	assert_not_told(name_in(part + 1));
+	assert_int_equal(files.nr_not_told, 2);
+	assert_alice_was_refused(2, "further source files at one path");
+
+	source_names_serve(&files, bob);
+	make_different(part + 2, 1);
+	assert_reads(name_in(part + 2), "file 66");
+	/* In the same root as alice, running the same code. */
+	assert_reads(name_in(part), "file 64");
+	assert_int_equal(files.nr_not_told, 2);
+}
+
+static void a_tenant_takes_a_quarter_of_all_places(void **state)
+{
+	(void)state;
+	files.places.max = 8;
+	source_names_serve(&files, alice);
+	make_different(0, 4);
+	assert_reads(name_in(2), "file 2");
+	assert_not_told(name_in(3));
+	assert_alice_was_refused(1, "further source files at one path");
+	source_names_serve(&files, bob);
+	make_different(4, 1);
+	assert_reads(name_in(4), "file 4");
+}
+
+/* Roots 0, 2 and 3 have one file; alice names the first three of them, bob the fourth. */
+static void compare_as_alice_and_bob(uint64_t nr_refused, const char *what)
+{
+	source_names_serve(&files, alice);
+	make_root(0, "one");
+	make_root(1, "two");
+	make_root(2, "one");
+	make_root(3, "one");
+	assert_ptr_not_equal(name_in(0), name_in(1));
+	assert_int_equal(files.nr_not_told, 0);
+	assert_ptr_not_equal(name_in(2), name_in(0));
+	assert_ptr_not_equal(name_in(2), name_in(1));
+	assert_reads(name_in(2), "one");
+	assert_int_equal(files.nr_not_told, 1);
+	source_names_serve(&files, bob);
+	assert_ptr_equal(name_in(3), name_in(0));
+	assert_int_equal(files.nr_not_told, 1);
+	assert_alice_was_refused(nr_refused, what);
+}
+
+static void a_tenant_takes_a_quarter_of_the_looks(void **state)
+{
+	(void)state;
+	files.looks.max = 8;
+	compare_as_alice_and_bob(1, "checks of source files");
+}
+
+static void a_tenant_takes_a_quarter_of_the_bytes(void **state)
+{
+	(void)state;
+	files.bytes.max = 4 * 2 * 4;
+	compare_as_alice_and_bob(2 * 4, "bytes read to compare source files");
 }
 
 static void too_many_looks_are_told(void **state)
 {
-	const char *name;
-
 	(void)state;
 	files.looks_left = 2;
 	make_root(0, "one");
 	make_root(1, "two");
-	make_root(2, "three");
-	name = name_in(0);
-	assert_ptr_not_equal(name_in(1), name);
+	make_root(2, "one");
+	name_in(0);
+	name_in(1);
 	assert_int_equal(files.nr_not_told, 0);
-	assert_ptr_equal(name_in(2), name);
+	assert_ptr_not_equal(name_in(2), name_in(0));
+	assert_reads(name_in(2), "one");
 	assert_int_equal(files.nr_not_told, 1);
 }
 
@@ -175,7 +408,16 @@ int main(void)
 		TEST(content_tells_files_of_one_path),
 		TEST(descriptors_do_not_tell_roots),
 		TEST(a_root_that_was_left_is_not_read),
+		TEST(size_and_time_tell_nothing),
+		TEST(a_file_is_not_that_of_a_root_without),
+		TEST(one_users_roots_share_it),
+		TEST(what_was_compared_is_read),
+		TEST(a_file_that_was_absent_is_not_read),
 		TEST(too_many_of_one_path_are_told),
+		TEST(a_tenant_takes_a_quarter_of_a_path),
+		TEST(a_tenant_takes_a_quarter_of_all_places),
+		TEST(a_tenant_takes_a_quarter_of_the_looks),
+		TEST(a_tenant_takes_a_quarter_of_the_bytes),
 		TEST(too_many_looks_are_told),
 	};
 
