@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "base/target_fd.h"
 #include "base/vec.h"
+#include "opener/opener.h"
 
 enum content_state {
 	CONTENT_UNSEEN,
@@ -360,6 +361,8 @@ int source_names_read(const struct source_names *files, const char *name, char *
 
 	if (!file)
 		return -ENOENT;
+	if (!opener_has_time(file->user->tenant))
+		return -EBUSY;
 	rc = process_read_in_root(file->user, file->root_id, file->path,
 				  SOURCE_MAX_FILE_BYTES, &text, &len, ret_facts);
 	if (rc)
