@@ -631,7 +631,7 @@ MUTANTS = [
      "look->where == LOOK_BELOW ? &opener.proc_share\n", "true ? &opener.proc_share\n"),
     ("slow-files-are-opened", "files are opened however slow they are",
      "src/process/image.c", "root attacks",
-     " &&\n\t\t   opener_has_time(o->source.tenant);", ";"),
+     "o->nr_left && clock_now_ns() < o->until_ns &&\n\t\t   opener_has_time(o->source.tenant);", "o->nr_left;"),
     ("late-descriptors-are-others", "the next tenant pays for what nobody took of an answer",
      "src/worker/worker.c", "unit worker/worker",
      "fds->fd[--fds->nr], w->call.who);", "fds->fd[--fds->nr], w->who);"),

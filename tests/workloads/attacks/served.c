@@ -9,7 +9,7 @@
  *   overlay: it is served.ovl/prog, in a user namespace where that is an overlay over it
  * The fourth word is what others' requests are never answered. close: flush, but helpers
  * of lineburn get their answer, so that the recorder has the file. slow: each open is
- * answered after 0.1 s; beside prog there are 500 files, f0 to f499, with the same bytes.
+ * answered after 0.1 s; beside prog there are 2000 files, f0 to f1999, with its bytes.
  * Prints "held PID" when the program runs. Exits and releases all after SECONDS.
  */
 #define _GNU_SOURCE
@@ -32,7 +32,7 @@
 
 #define PROGRAM   2 /* node of "prog" */
 #define FILES     1000 /* node of "f0" */
-#define NR_FILES  500
+#define NR_FILES  2000
 #define MAX_WRITE 65536
 
 static int server;
