@@ -71,10 +71,10 @@ STACKS = [
      "[jit] - [jit] < jit_run /w/jit-code.h:67 perfmap < main /w/perfmap.c:112 perfmap < _start - perfmap",
      [("jit-code.h:67", "jit-code.h:38")]),
     ("jitdump", "complete",
-     "__clock_gettime /glibc/time/clock_gettime.c:38 libc.so.6 < now_ns /w/jit-reuse.c:25 jit-reuse"
-     " < put_header /w/jit-reuse.c:40 jit-reuse < main /w/jit-reuse.c:107 jit-reuse < _start - jit-reuse",
-     [("jit-reuse.c:40", "jit-reuse.c:36"), ("jit-reuse.c:107", "jit-reuse.c:108"),
-      (" < put_header /w/jit-reuse.c:40 jit-reuse", "")]),
+     "__clock_gettime /glibc/time/clock_gettime.c:38 libc.so.6 < now_ns /w/jit-reuse.c:28 jit-reuse"
+     " < put_header /w/jit-reuse.c:43 jit-reuse < main /w/jit-reuse.c:124 jit-reuse < _start - jit-reuse",
+     [("jit-reuse.c:43", "jit-reuse.c:39"), ("jit-reuse.c:124", "jit-reuse.c:125"),
+      (" < put_header /w/jit-reuse.c:43 jit-reuse", "")]),
     ("python-3.10", "complete",
      "scanner_dealloc /build/Modules/_json.c:641 _json.cpython-310-x86_64-linux-gnu.so < dict_dealloc /build/Objects/dictobject.c:2068 python3.10"
      " < Py_FinalizeEx /build/Python/pylifecycle.c:1784 python3.10 < main /build/Programs/python.c:15 python3.10 < _start - python3.10",

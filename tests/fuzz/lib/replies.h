@@ -115,6 +115,12 @@ void worker_wait_until(const struct worker *w, int64_t until_ns)
 	(void)until_ns;
 }
 
+bool worker_is_blocked(const struct worker *w)
+{
+	(void)w;
+	return false;
+}
+
 void worker_trim(struct worker *w)
 {
 	(void)w;
