@@ -7,7 +7,12 @@
  *
  * Since 6.0 (kernel commit 8c7dcb84e3b7) a uprobe's program may be preempted, and
  * another thread may run it on the same CPU meanwhile. So it uses no per-CPU scratch
- * memory, and increments counters atomically.
+ * memory, and increments counters atomically. Since 6.13 (a76ab5731e32, also in later
+ * 6.12) the stack of a function that uses 64 bytes or more is such memory, too: one for
+ * each CPU, for which only programs that cannot be nested are safe, and the kernel does
+ * not check that here. What another thread leaves there is another process's record, or a
+ * pointer that the verifier did not see. So the functions here are small, and
+ * tools/bpf-stack.py asserts their size.
  */
 #include "vmlinux.h"
 
@@ -63,20 +68,17 @@ _Static_assert(MAX_SPANS *CHUNKS_PER_SPAN == LB_JIT_MAX_CHUNKS, "spans are whole
 enum action {
 	ACTION_REGISTER = 1,
 	ACTION_UNREGISTER = 2,
+	ACTION_UNREADABLE, /* of the program alone: the descriptor is not readable */
 };
 
-struct descriptor {
+/* struct jit_descriptor begins so; the address of the entry in question follows. */
+struct descriptor_begin {
 	__u32 version;
 	__u32 action_flag; /* enum action, or 0 */
-	__u64 relevant_entry;
 };
 
-struct code_entry {
-	__u64 next_entry;
-	__u64 prev_entry;
-	__u64 symfile_addr;
-	__u64 symfile_size;
-};
+#define DESCRIPTOR_ENTRY 8 /* offset of relevant_entry */
+#define ENTRY_SYMFILE    16 /* of symfile_addr in struct jit_code_entry; its size follows */
 
 /*
  * Returns the flags for the last record of a call. A wake-up per call would cost the
@@ -153,17 +155,33 @@ __noinline int lb_jit_span(__u64 cookie, __u64 object, __u64 bytes, __u64 offset
 	return LB_JIT_OK;
 }
 
-static __always_inline int copy_object(const struct lb_jit_record *rec)
+/* Other threads filled the ring meanwhile. Reports that, if it fits. */
+static __always_inline void put_end(__u64 cookie)
+{
+	struct lb_jit_record *end = bpf_ringbuf_reserve(&records, sizeof(*end), 0);
+
+	if (!end)
+		return;
+	__builtin_memset(end, 0, sizeof(*end));
+	end->kind = LB_JIT_CHUNK;
+	end->cookie = cookie;
+	end->failed = LB_JIT_NO_ROOM;
+	bpf_ringbuf_submit(end, wake_flags(true));
+}
+
+/* Sends an object. Return: enum lb_jit_failure. */
+__noinline int lb_jit_object(__u64 cookie, __u64 object, __u64 bytes)
 {
 	__u64 offset = 0;
 
 	for (int i = 0; i < MAX_SPANS; i++) {
 		int failure;
 
-		if (offset >= rec->symfile_bytes)
+		if (offset >= bytes)
 			return LB_JIT_OK;
-		failure = lb_jit_span(rec->cookie, rec->symfile_addr, rec->symfile_bytes,
-				      offset);
+		failure = lb_jit_span(cookie, object, bytes, offset);
+		if (failure == LB_JIT_NO_ROOM)
+			put_end(cookie);
 		if (failure)
 			return failure;
 		offset += SPAN_BYTES;
@@ -173,16 +191,16 @@ static __always_inline int copy_object(const struct lb_jit_record *rec)
 
 /*
  * Checks whether the object can be copied. It is refused if the ring has no room for
- * all of it.
+ * all of it. Return: enum lb_jit_failure.
  */
-static __always_inline int check_object(const struct lb_jit_record *rec)
+__noinline int lb_jit_check(__u64 object, __u64 bytes)
 {
-	__u64 bytes = rec->symfile_bytes, used;
+	__u64 used;
 	__u32 magic;
 
 	if (bytes < sizeof(magic))
 		return LB_JIT_NOT_ELF;
-	if (bpf_probe_read_user(&magic, sizeof(magic), (void *)rec->symfile_addr))
+	if (bpf_probe_read_user(&magic, sizeof(magic), (void *)object))
 		return LB_JIT_FAULT;
 	if (magic != 0x464c457f) /* "\177ELF", on a little-endian machine */
 		return LB_JIT_NOT_ELF;
@@ -195,45 +213,15 @@ static __always_inline int check_object(const struct lb_jit_record *rec)
 	return LB_JIT_OK;
 }
 
-/* Reads the call from the target. Return: false if there is nothing to report. */
-static __always_inline bool read_call(__u64 descriptor_addr, struct lb_jit_record *rec)
-{
-	struct descriptor desc = {};
-	struct code_entry entry = {};
-
-	rec->kind = LB_JIT_REGISTER;
-	if (bpf_probe_read_user(&desc, sizeof(desc), (void *)descriptor_addr) ||
-	    desc.version != 1) {
-		rec->failed = LB_JIT_FAULT;
-		return true;
-	}
-	rec->entry_addr = desc.relevant_entry;
-	if (desc.action_flag != ACTION_REGISTER && desc.action_flag != ACTION_UNREGISTER)
-		return false;
-	/* To unregister, the entry's address is enough. */
-	if (desc.action_flag == ACTION_UNREGISTER)
-		rec->kind = LB_JIT_UNREGISTER;
-	if (bpf_probe_read_user(&entry, sizeof(entry), (void *)desc.relevant_entry)) {
-		if (rec->kind == LB_JIT_REGISTER)
-			rec->failed = LB_JIT_FAULT;
-		return true;
-	}
-	rec->symfile_addr = entry.symfile_addr;
-	rec->symfile_bytes = entry.symfile_size;
-	if (rec->kind == LB_JIT_REGISTER)
-		rec->failed = check_object(rec);
-	return true;
-}
-
 /*
- * Increments the generation. Return: the new one, or a later one after concurrent
- * increments.
+ * Increments the generation of the current process. Return: the new one, or a later one
+ * after concurrent increments.
  */
-static __always_inline __u32 bump(const struct lb_jit_record *rec)
+__noinline __u64 lb_jit_bump(__u64 start_boottime_ns)
 {
 	struct lb_code_key key = {
-		.start_boottime_ns = rec->start_boottime_ns,
-		.tgid = rec->tgid,
+		.start_boottime_ns = start_boottime_ns,
+		.tgid = bpf_get_current_pid_tgid() >> 32,
 	};
 	__u32 first = 1, *gen = bpf_map_lookup_elem(&code_gens, &key);
 
@@ -248,79 +236,126 @@ static __always_inline __u32 bump(const struct lb_jit_record *rec)
 	return *(volatile __u32 *)gen;
 }
 
-/* Sends a call and its object. Return: enum lb_jit_failure of the whole call. */
-static __always_inline int send(struct lb_jit_record *rec)
+/*
+ * What the current thread calls for. Return: enum action; 0: nothing that is to be
+ * reported.
+ */
+__noinline int lb_jit_action(__u64 descriptor_addr)
 {
-	bool more = rec->kind == LB_JIT_REGISTER && !rec->failed;
-	bool urgent = rec->failed && rec->failed != LB_JIT_NOT_ELF;
+	struct descriptor_begin begin;
+
+	if (bpf_probe_read_user(&begin, sizeof(begin), (void *)descriptor_addr) ||
+	    begin.version != 1)
+		return ACTION_UNREADABLE;
+	if (begin.action_flag == ACTION_REGISTER ||
+	    begin.action_flag == ACTION_UNREGISTER)
+		return begin.action_flag;
+	return 0;
+}
+
+/*
+ * Reads the entry, and for a registration the object's place, into @rec. To unregister,
+ * the entry's address is enough. Return: enum lb_jit_failure.
+ */
+static __always_inline int read_entry(__u64 descriptor_addr, int action,
+				      struct lb_jit_record *rec)
+{
+	if (action == ACTION_UNREADABLE ||
+	    bpf_probe_read_user(&rec->entry_addr, sizeof(rec->entry_addr),
+				(void *)(descriptor_addr + DESCRIPTOR_ENTRY)))
+		return LB_JIT_FAULT;
+	if (bpf_probe_read_user(&rec->symfile_addr,
+				sizeof(rec->symfile_addr) + sizeof(rec->symfile_bytes),
+				(void *)(rec->entry_addr + ENTRY_SYMFILE)))
+		return action == ACTION_REGISTER ? LB_JIT_FAULT : LB_JIT_OK;
+	return action == ACTION_REGISTER
+		       ? lb_jit_check(rec->symfile_addr, rec->symfile_bytes)
+		       : LB_JIT_OK;
+}
+
+/* Sends the current thread's call, and its object. Return: enum lb_jit_failure. */
+__noinline int lb_jit_send(__u64 descriptor_addr, int action, __u64 start_boottime_ns)
+{
+	/* The order matters: see code_gen() in sampler.bpf.c. */
+	__u32 code_gen = lb_jit_bump(start_boottime_ns);
+	struct lb_jit_record *rec = bpf_ringbuf_reserve(&records, sizeof(*rec), 0);
+	__u64 pid_tgid, cookie, object, bytes;
+	struct task_struct *task;
 	int failure;
 
-	if (bpf_ringbuf_output(&records, rec, sizeof(*rec),
-			       more ? BPF_RB_NO_WAKEUP : wake_flags(urgent)))
+	if (!rec)
 		return LB_JIT_NO_ROOM;
-	if (!more)
-		return rec->failed;
-	failure = copy_object(rec);
-	if (failure == LB_JIT_NO_ROOM) {
-		/* Other threads filled the ring meanwhile. Report that, if it fits. */
-		struct lb_jit_record end = {
-			.kind = LB_JIT_CHUNK,
-			.cookie = rec->cookie,
-			.failed = LB_JIT_NO_ROOM,
-		};
-
-		bpf_ringbuf_output(&records, &end, sizeof(end), wake_flags(true));
+	__builtin_memset(rec, 0, sizeof(*rec));
+	rec->kind = action == ACTION_UNREGISTER ? LB_JIT_UNREGISTER : LB_JIT_REGISTER;
+	rec->start_boottime_ns = start_boottime_ns;
+	rec->code_gen = code_gen;
+	rec->time_ns = bpf_ktime_get_ns();
+	pid_tgid = bpf_get_current_pid_tgid();
+	rec->tgid = pid_tgid >> 32;
+	rec->cookie = LB_JIT_COOKIE((__u32)pid_tgid, rec->time_ns);
+	task = (struct task_struct *)bpf_get_current_task();
+	bpf_core_read(&rec->exec_id, sizeof(rec->exec_id), &task->self_exec_id);
+	rec->failed = failure = read_entry(descriptor_addr, action, rec);
+	if (action == ACTION_REGISTER && !failure) {
+		cookie = rec->cookie;
+		object = rec->symfile_addr;
+		bytes = rec->symfile_bytes;
+		bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+		return lb_jit_object(cookie, object, bytes);
 	}
+	bpf_ringbuf_submit(rec, wake_flags(failure && failure != LB_JIT_NOT_ELF));
 	return failure;
+}
+
+/*
+ * @counter  enum lb_jit_counter. Verifiers up to at least 6.12 lose the bounds of a
+ *           register that is copied, widened or counted down: it is compared itself.
+ */
+__noinline int lb_jit_count(__u64 counter, __u64 nr)
+{
+	__u32 zero = 0;
+	struct lb_jit_counters *ctr = bpf_map_lookup_elem(&counters, &zero);
+
+	barrier_var(counter);
+	if (!ctr || counter >= LB_NR_JIT_COUNTERS)
+		return 0;
+	barrier_var(counter);
+	__sync_fetch_and_add(&ctr->n[counter], nr);
+	return 0;
+}
+
+__noinline int lb_jit_is_target(__u64 start_boottime_ns)
+{
+	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
+
+	return lb_target_mask(&targets, tgid, start_boottime_ns) ==
+	       LB_FILTER_IN(LB_FILTER_PROCESS);
 }
 
 SEC("uprobe")
 int lb_jit_register(struct lb_regs *ctx)
 {
-	__u64 begin_ns = bpf_ktime_get_ns(), pid_tgid = bpf_get_current_pid_tgid();
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	struct lb_jit_record rec = {.tgid = pid_tgid >> 32};
-	struct lb_jit_counters *ctr;
-	__u64 failure;
-	__u32 zero = 0;
-	__s64 delta;
+	__u64 begin_ns = bpf_ktime_get_ns(), start_boottime_ns, descriptor_addr;
+	int action, failure;
 
 	/*
 	 * 5.15. Older kernels never attach this program, but must be able to load it.
 	 */
 	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_attach_cookie))
 		return 0;
-	delta = bpf_get_attach_cookie(ctx);
-	ctr = bpf_map_lookup_elem(&counters, &zero);
-	if (!ctr)
-		return 0; /* impossible: an array, and the index is in range */
-
-	rec.start_boottime_ns = BPF_CORE_READ(task, group_leader, start_boottime);
-	if (filter_targets && lb_target_mask(&targets, rec.tgid, rec.start_boottime_ns) !=
-				      LB_FILTER_IN(LB_FILTER_PROCESS))
+	descriptor_addr = lb_regs_ip(ctx) + bpf_get_attach_cookie(ctx);
+	start_boottime_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	if (filter_targets && !lb_jit_is_target(start_boottime_ns))
 		return 0;
-	rec.exec_id = BPF_CORE_READ(task, self_exec_id);
-	if (!read_call(lb_regs_ip(ctx) + delta, &rec))
+	action = lb_jit_action(descriptor_addr);
+	if (!action)
 		return 0;
-	__sync_fetch_and_add(&ctr->n[LB_JIT_CTR_CALLS], 1);
-
-	/* The order matters: see code_gen() in sampler.bpf.c. */
-	rec.code_gen = bump(&rec);
-	rec.time_ns = bpf_ktime_get_ns();
-	rec.cookie = LB_JIT_COOKIE((__u32)pid_tgid, rec.time_ns);
-	failure = send(&rec);
-	/*
-	 * Verifiers up to at least 6.12 lose the bounds of a register that is copied,
-	 * widened or counted down. So this very register is compared, with one number
-	 * at a time.
-	 */
-	barrier_var(failure);
-	if (failure < LB_NR_JIT_FAILURES) {
-		barrier_var(failure);
-		if (failure)
-			__sync_fetch_and_add(&ctr->n[failure], 1);
-	}
-	__sync_fetch_and_add(&ctr->n[LB_JIT_CTR_RUN_NS], bpf_ktime_get_ns() - begin_ns);
+	lb_jit_count(LB_JIT_CTR_CALLS, 1);
+	failure = lb_jit_send(descriptor_addr, action, start_boottime_ns);
+	if (failure)
+		lb_jit_count(failure, 1);
+	lb_jit_count(LB_JIT_CTR_RUN_NS, bpf_ktime_get_ns() - begin_ns);
 	return 0;
 }
 

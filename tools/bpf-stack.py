@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""Fails if Linux 5.10 would refuse the call chains of a BPF object, for stack or depth.
+"""Fails if a kernel would refuse the stack of a BPF object, or not keep it apart.
 
 usage: bpf-stack.py [-v] OBJECT     (-v: prints the chain that uses most)
 
 All functions of a chain share 512 bytes of stack, and a chain has 8 functions at most. The
 verifier rounds the stack of each function up to a multiple of 32, and counts 32 for one
 without a stack (check_max_stack_depth() in kernel/bpf/verifier.c; newer kernels round to 16).
-The kernel that builds may accept a chain that an older one refuses, so the build asserts it.
+The kernel that builds may accept a chain that Linux 5.10 refuses, so the build asserts it.
+
+Since 6.13 functions of 64 bytes or more, rounded to 16, have one stack per CPU
+(BPF_PRIV_STACK_MIN_SIZE). A uprobe's program may be preempted, and another thread then writes
+to that stack, too. So the functions of such a program use less.
 
 Clang writes the stack of each function to OBJECT with .su at its end (-fstack-usage).
 The calls are in the object.
@@ -16,6 +20,7 @@ import struct
 import sys
 
 STACK_BYTES, MAX_FUNCTIONS, ROUND = 512, 8, 32
+PRIVATE_BYTES, PRIVATE_ROUND, PREEMPTED = 64, 16, ("uprobe", "uretprobe")
 INSN_BYTES, OP_CALL, OP_LOAD_64, PSEUDO_CALL = 8, 0x85, 0x18, 1
 SHT_SYMTAB, SHT_REL, SHF_EXECINSTR, STT_FUNC = 2, 9, 4, 2
 
@@ -46,6 +51,11 @@ class Object:
             end = self.bytes.index(b"\0", strings + name)
             yield {"name": self.bytes[strings + name:end].decode(), "info": info,
                    "section": index, "value": value, "size": size}
+
+    def section_name(self, index):
+        (strings,) = struct.unpack_from("<H", self.bytes, 0x3E)
+        at = self.sections[strings]["offset"] + self.sections[index]["name"]
+        return self.bytes[at:self.bytes.index(b"\0", at)].decode()
 
     def relocations(self, index):
         """Offset in section @index -> symbol."""
@@ -102,6 +112,17 @@ def longest(chain, used, stacks, calls):
                                   for callee in calls[name]])
 
 
+def check_private(chain, stacks, calls):
+    """No function of @chain, nor one called by its last, may have a private stack."""
+    name = chain[-1]
+    if -(-stacks[name] // PRIVATE_ROUND) * PRIVATE_ROUND >= PRIVATE_BYTES:
+        raise SystemExit(f"bpf-stack: {' > '.join(chain)}: {stacks[name]} bytes of stack, which threads "
+                         f"that preempt each other share since Linux 6.13; keep at most "
+                         f"{PRIVATE_BYTES - PRIVATE_ROUND} in a function of a uprobe's program")
+    for callee in calls[name]:
+        check_private(chain + [callee], stacks, calls)
+
+
 def main():
     verbose = sys.argv[1:2] == ["-v"]
     paths = sys.argv[1 + verbose:]
@@ -112,6 +133,9 @@ def main():
     functions = {s["name"]: s for s in obj.symbols if s["info"] & 15 == STT_FUNC}
     calls = {name: sorted(set(obj.calls_of(f))) for name, f in functions.items()}
     most, chain = max(longest([name], 0, stacks, calls) for name in functions)
+    for name, f in functions.items():
+        if obj.section_name(f["section"]).split("/")[0] in PREEMPTED:
+            check_private([name], stacks, calls)
     if verbose:
         print(f"{most} bytes of stack: {' > '.join(chain)}")
 

@@ -172,6 +172,29 @@ for kind in '' static; do
 	holds "one byte more is 32 bytes more" grep -q 'refuse first > second > third: .* 544 bytes' "$work/out"
 done
 
+# preempted STATUS SECTION BYTES: a program of SECTION whose callee has BYTES of stack is judged so
+cat >"$work/preempted.c" <<'BPF'
+__attribute__((noinline)) int callee(int x)
+{
+	char room[BYTES];
+	asm volatile("" : : "r"(room), "r"(x) : "memory");
+	return x;
+}
+__attribute__((section(SECTION))) int program(int x)
+{
+	return callee(x);
+}
+BPF
+preempted() {
+	"$clang" -O2 -target bpf -mcpu=v2 "-DSECTION=\"$2\"" "-DBYTES=$3" -fstack-usage -c -o "$work/preempted.o" "$work/preempted.c" &&
+		ends_with "a BPF program $2 that calls a function with $3 bytes of stack" "$1" "$top/tools/bpf-stack.py" "$work/preempted.o"
+}
+preempted 0 uprobe 48
+preempted 1 uprobe 49
+holds "the function is named" grep -q 'program > callee: 49 bytes of stack' "$work/out"
+preempted 1 uretprobe/libc.so.6:malloc 64
+preempted 0 perf_event 64
+
 # On other systems than Debian 12 and 13: one sentence that names the packages, and exit status 3.
 mkdir -p "$work/else/tools"
 cp "$top/tools/as-root.sh" "$work/else/tools/"
