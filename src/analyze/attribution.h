@@ -133,8 +133,8 @@ struct attribution {
 	 * what profile_shown_value() has, e.g. alloc_space/bytes or cpu/nanoseconds.
 	 */
 	struct profile_value_type counted;
-	uint64_t
-		nr_negative; /* values below 0 (a difference of profiles): counted as 0 */
+	/* values below 0 (a difference of profiles): counted as 0 */
+	uint64_t nr_negative;
 	struct weight all; /* = with_line + function_only + unknown */
 	struct weight with_line, function_only, unknown;
 	/* CHARGE_MINE: samples whose lines are all in libraries. Part of function_only.

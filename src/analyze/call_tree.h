@@ -84,8 +84,8 @@ struct call_tree {
 	struct weight self; /* part of covered: the requested code is innermost */
 	struct call_function *functions;
 	size_t nr_functions;
-	struct call_node
-		*nodes; /* each before its children, these by total, descending */
+	/* each before its children, these by total, descending */
+	struct call_node *nodes;
 	size_t nr_nodes;
 	struct call_rest cut; /* roots below min_share, or beyond a number of them */
 	uint64_t nr_over_limit; /* nodes over CALL_TREE_MAX_NODES, part of cut */

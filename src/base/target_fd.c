@@ -399,12 +399,14 @@ bool target_fd_has_room(struct tenant who)
 {
 	uint64_t now_ns;
 
-	if (!state.shared || (!state.nr_closers && !state.is_lost))
+	if (state.is_lost)
+		return false;
+	if (!state.nr_closers)
 		return true;
 	now_ns = clock_now_ns();
 	if (state.nr_waiting && now_ns - state.handed_ns >= BUSY_NS)
 		hand_out();
-	return !state.is_lost && !quota_is_over(&state.waiting_quota, who) &&
+	return !quota_is_over(&state.waiting_quota, who) &&
 	       nr_at_work(who, now_ns - STUCK_NS) < TARGET_FD_STUCK_MAX;
 }
 

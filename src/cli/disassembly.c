@@ -147,6 +147,13 @@ static int count_withheld(struct disassembly *d, const char *filename)
 	return hashmap_add(&d->withheld, hash, 0);
 }
 
+static int withhold(struct disassembly *d, struct machine_piece *piece,
+		    const char *filename, const char *note)
+{
+	piece->note = note;
+	return count_withheld(d, filename);
+}
+
 static int fill_from_file(struct disassembly *d, struct machine_piece *piece)
 {
 	const struct profile_mapping *mapping =
@@ -170,23 +177,20 @@ static int fill_from_file(struct disassembly *d, struct machine_piece *piece)
 					    "a file, and the profile has no copy");
 		return 0;
 	}
-	if (d->named->is_strangers) {
-		piece->note = strpool_print(
-			d->p->pool,
-			"no instructions: the profile is not a file of yours, so %s is "
-			"not opened; use --sources",
-			filename);
-		return count_withheld(d, filename);
-	}
+	if (d->named->is_strangers)
+		return withhold(
+			d, piece, filename,
+			strpool_print(d->p->pool,
+				      "no instructions: the profile is not a file of "
+				      "yours, so %s is not opened; use --sources",
+				      filename));
 	fd = open_file(d, filename);
-	if (d->named->is_careful && (fd == -EACCES || fd == -EPERM)) {
-		piece->note = strpool_print(
-			d->p->pool,
-			"no instructions: not every user may read %s; use --sources to "
-			"open it as root",
-			filename);
-		return count_withheld(d, filename);
-	}
+	if (d->named->is_careful && (fd == -EACCES || fd == -EPERM))
+		return withhold(d, piece, filename,
+				strpool_print(d->p->pool,
+					      "no instructions: not every user may read "
+					      "%s; use --sources to open it as root",
+					      filename));
 	if (fd < 0) {
 		piece->note = strpool_print(
 			d->p->pool,

@@ -45,11 +45,11 @@ struct sampler_config {
  */
 struct sampler_totals {
 	struct lb_counters ctr; /* added up over CPUs and slots */
-	uint64_t
-		rows_counted; /* added up from the drained rows; equals LB_CTR_COUNTED - lost_drain */
+	/* added up from the drained rows; equals LB_CTR_COUNTED - lost_drain */
+	uint64_t rows_counted;
 	uint64_t lost_drain; /* counted in the kernel, but the row could not be read */
-	uint64_t
-		bodies_missing; /* rows whose body was not found: counted without frames */
+	/* rows whose body was not found: counted without frames */
+	uint64_t bodies_missing;
 	uint64_t targets_dropped; /* children of targets that did not fit the map */
 	uint64_t cgroups_too_deep; /* filter checks that had to skip cgroups */
 	uint64_t due; /* expected ticks of all tasks, without idle time */

@@ -48,8 +48,8 @@ static struct opener {
 	uint64_t late_groups_ns[MAX_LATE_GROUPS]; /* same */
 	struct bans bans;
 	struct time_share proc_share, file_share; /* of slow_ns */
-	uint64_t
-		slow_ns; /* of the last request: how long the opener slept in the kernel */
+	/* of the last request: how long the opener slept in the kernel */
+	uint64_t slow_ns;
 	opener_tenant_fn *find_tenant; /* NULL: none */
 	void *find_ctx;
 	struct opener_stats stats;

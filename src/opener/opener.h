@@ -100,8 +100,8 @@ void opener_look_groups(struct look_group *groups, size_t nr);
 struct opener_stats {
 	uint64_t nr_requests;
 	uint64_t nr_late; /* that did not end in time */
-	uint64_t
-		nr_refused; /* because of a ban, or too many stuck ones or slow looks of a tenant */
+	/* because of a ban, or too many stuck ones or slow looks of a tenant */
+	uint64_t nr_refused;
 	uint64_t nr_put_off; /* times that files of a tenant had to be looked at later */
 	uint64_t nr_failed; /* openers that ended, or whose answer was malformed */
 	uint64_t cpu_ns;

@@ -700,7 +700,7 @@ void image_scan(struct process_table *t, uint32_t tgid)
 
 /* Most files opened, and the longest time, in one refresh; the rest waits for the next. */
 #define MAX_OPENS_AT_ONCE 1024
-#define OPENS_NS          (50 * CLOCK_MS_NS)
+#define IMAGE_OPENS_NS    (50 * CLOCK_MS_NS)
 
 static bool wants_file(const struct mapping *m)
 {
@@ -783,7 +783,7 @@ static bool open_mapped_files(struct process_table *t, struct image *img, int pr
 				       .tenant = img->proc.tenant,
 				       .no_path = proc_dir >= 0},
 			    .nr_left = MAX_OPENS_AT_ONCE,
-			    .until_ns = clock_now_ns() + OPENS_NS};
+			    .until_ns = clock_now_ns() + IMAGE_OPENS_NS};
 	size_t nr_without = open_all(&o);
 
 	if (!nr_without)

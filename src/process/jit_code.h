@@ -37,14 +37,14 @@ struct jit_store {
 	size_t nr_bodies, cap_bodies;
 	uint32_t *free_bodies;
 	size_t nr_free, cap_free;
-	struct tenant
-		tenant; /* of the image that is served: set it before a registration */
+	/* of the image that is served: set it before a registration */
+	struct tenant tenant;
 	struct quota quota, registration_quota; /* of max_bytes, of registrations */
 	struct jit_store_stats {
 		uint64_t nr_objects; /* held now */
 		uint64_t nr_bytes; /* same, in whole pages */
-		uint64_t
-			nr_registrations; /* held; a fork shares its parent's until one changes */
+		/* held; a fork shares its parent's until one changes */
+		uint64_t nr_registrations;
 		uint64_t nr_refused; /* over a maximum: not kept */
 		uint64_t nr_changes; /* of what is registered, in all images */
 	} stats;

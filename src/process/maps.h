@@ -28,14 +28,14 @@ struct mapping {
 	uint64_t file_off; /* of start */
 	enum mapping_kind kind;
 	bool deleted; /* the kernel's path ends in " (deleted)" */
-	const char *
-		path; /* as the target sees it, without " (deleted)"; interned; "" if none */
+	/* as the target sees it, without " (deleted)"; interned; "" if none */
+	const char *path;
 	uint32_t major, minor; /* from the kernel; 0:0 unknown */
 	uint64_t inode; /* 0 unknown */
 	uint8_t build_id[20];
 	uint8_t build_id_len; /* 0: not known from the kernel */
-	struct target_file
-		*file; /* opened; NULL: not opened (yet); borrowed from the file cache */
+	/* opened; NULL: not opened (yet); borrowed from the file cache */
+	struct target_file *file;
 	uint64_t from_ns; /* CLOCK_MONOTONIC; 0: since before we looked */
 	uint64_t until_ns; /* replaced by a later mapping; UINT64_MAX: still there */
 	/* CLOCK_MONOTONIC: the kernel side has its unwind table from then on; 0: not yet */

@@ -92,8 +92,8 @@ struct process {
 	struct jit_code jit_code; /* bytes in process_table_jit_store() */
 	struct replaced_code replaced_code; /* of jit_code; from unwind/feeder.h */
 	struct interp_codes interp_codes; /* texts in the table's interp_store */
-	const char
-		*command; /* its arguments, a '\n' after each; interned; NULL: not read */
+	/* its arguments, a '\n' after each; interned; NULL: not read */
+	const char *command;
 	const char *cwd; /* same; as it was when the arguments were read */
 	bool opened; /* its files were opened, if possible */
 	bool is_over; /* no thread runs, all samples are named: process_table_trim() */

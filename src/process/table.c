@@ -830,12 +830,12 @@ static void fill_late(struct process_table *t, struct image *img)
 }
 
 /* Longest time for the files of all images at once: the rest, and slow ones, wait. */
-#define OPENS_NS (200 * CLOCK_MS_NS)
+#define ALL_OPENS_NS (200 * CLOCK_MS_NS)
 
 /* One image at least. The next time begins where this one ended. */
 static void open_some(struct process_table *t, bool only_new, uint64_t now_ns)
 {
-	uint64_t until_ns = clock_now_ns() + OPENS_NS;
+	uint64_t until_ns = clock_now_ns() + ALL_OPENS_NS;
 	size_t nr = t->nr_active, from = t->opens_from, nr_opened = 0;
 
 	for (size_t i = 0; i < nr; i++) {

@@ -48,8 +48,8 @@ void asm_lines_deinit(struct asm_lines *lines);
 
 /* A row under a line. */
 struct asm_row {
-	const struct placed_instruction
-		*instruction; /* NULL: nr_skipped instructions are omitted */
+	/* NULL: nr_skipped instructions are omitted */
+	const struct placed_instruction *instruction;
 	size_t nr_skipped;
 };
 

@@ -46,8 +46,8 @@ struct page_node {
 
 struct page_sample {
 	uint32_t node;
-	uint32_t
-		charged; /* node of the charged frame; PROFILE_NONE: no line is charged */
+	/* node of the charged frame; PROFILE_NONE: no line is charged */
+	uint32_t charged;
 	uint32_t labels; /* as in page_stacks_options */
 	uint32_t bucket; /* of page_stacks.bucket_ns since the start, + 1; 0: not known */
 	struct weight weight;

@@ -26,8 +26,8 @@ struct time_share;
 struct symbolizer_config {
 	/* borrowed; NULL: the kernel's functions have no names */
 	const struct kallsyms_files *kernel_files;
-	const struct kernel_code
-		*kernel_code; /* borrowed; NULL: no generated code has a name */
+	/* borrowed; NULL: no generated code has a name */
+	const struct kernel_code *kernel_code;
 	unsigned int deadline_ms; /* for one file; 0: 20000 */
 	bool names_often; /* the decoder keeps what it has read of the last files */
 	size_t max_addresses; /* 0: 4 Mi; more are MISS_LIMIT */

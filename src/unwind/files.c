@@ -112,8 +112,8 @@ struct unwind_files {
 	uint32_t first; /* files take turns: this id, or the next one, is first now */
 	uint32_t *early; /* files to read in idle time; heap */
 	size_t nr_early, cap_early;
-	uint32_t *
-		ahead; /* large files, of which the other pages are read in idle time; heap */
+	/* large files, of which the other pages are read in idle time; heap */
+	uint32_t *ahead;
 	size_t nr_ahead, cap_ahead;
 	bool reads_all; /* large files, too, are read before a request */
 	struct unwind_totals *totals; /* borrowed */

@@ -31,8 +31,8 @@ struct shared_request {
 	uint32_t op;
 	int fd; /* borrowed until return */
 	unsigned int deadline_ms;
-	struct tenant
-		who; /* waits for the answer: as worker_serves(), and pays for the time */
+	/* waits for the answer: as worker_serves(), and pays for the time */
+	struct tenant who;
 	shared_worker_take *take;
 	void *ctx; /* must live until the answer, or shared_worker_deinit() */
 	uint64_t tag;

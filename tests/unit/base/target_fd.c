@@ -180,11 +180,26 @@ static void stuck_ones_are_of_their_user(void **state)
 	assert_false(is_open(third));
 }
 
+/* Whether all processes that may write to the pipe have closed it, or do so in 10 s. */
+static void assert_ends(int fd)
+{
+	struct pollfd end = {.fd = fd, .events = POLLIN};
+	char byte;
+
+	assert_int_equal(poll(&end, 1, 10000), 1);
+	assert_int_equal(read(fd, &byte, 1), 0);
+	close(fd);
+}
+
+static void assert_kills(pid_t child)
+{
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
 static void whoever_ends_closes_the_others(void **state)
 {
 	int pipe_fds[2], wait_fds[2];
-	struct pollfd end;
-	char byte;
 	pid_t child;
 
 	(void)state;
@@ -201,12 +216,8 @@ static void whoever_ends_closes_the_others(void **state)
 	}
 	close(pipe_fds[1]);
 	close(wait_fds[0]);
-	end = (struct pollfd){.fd = pipe_fds[0], .events = POLLIN};
-	assert_int_equal(poll(&end, 1, 10000), 1);
-	assert_int_equal(read(pipe_fds[0], &byte, 1), 0);
-	kill(child, SIGKILL);
-	assert_int_equal(waitpid(child, NULL, 0), child);
-	close(pipe_fds[0]);
+	assert_ends(pipe_fds[0]);
+	assert_kills(child);
 	close(wait_fds[1]);
 }
 
@@ -214,8 +225,7 @@ static void whoever_ends_closes_the_others(void **state)
 static void who_is_killed_leaves_nothing_open(void **state)
 {
 	int pipe_fds[2], ready_fds[2];
-	struct pollfd end;
-	char byte;
+	char byte = 1;
 	pid_t child;
 
 	(void)state;
@@ -225,19 +235,14 @@ static void who_is_killed_leaves_nothing_open(void **state)
 	if (!child) {
 		begin();
 		get_stuck(alice);
-		byte = 1;
 		if (write(ready_fds[1], &byte, 1) != 1)
 			_exit(1);
 		pause();
 	}
 	close(pipe_fds[1]);
 	assert_int_equal(read(ready_fds[0], &byte, 1), 1);
-	kill(child, SIGKILL);
-	assert_int_equal(waitpid(child, NULL, 0), child);
-	end = (struct pollfd){.fd = pipe_fds[0], .events = POLLIN};
-	assert_int_equal(poll(&end, 1, 10000), 1);
-	assert_int_equal(read(pipe_fds[0], &byte, 1), 0);
-	close(pipe_fds[0]);
+	assert_kills(child);
+	assert_ends(pipe_fds[0]);
 	close(ready_fds[0]);
 	close(ready_fds[1]);
 }
