@@ -1047,8 +1047,7 @@ static void who_is_an_interpreter_may_be_known_later(void **state)
 
 static void a_file_that_fails_has_no_rows(void **state)
 {
-	static const enum worker_answer answers[] = {WORKER_FAILED, WORKER_DIED,
-						     WORKER_DEADLINE, WORKER_BAD_REPLY};
+	static const enum worker_answer answers[] = {WORKER_FAILED, WORKER_BAD_REPLY};
 
 	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
 		struct mapping m = map(LARGE, 100, 1999);
@@ -1071,6 +1070,60 @@ static void a_file_that_fails_has_no_rows(void **state)
 		tear_down(state);
 		begin(0);
 	}
+}
+
+/* It may lack memory or a CPU: the file is read again, but not for ever. */
+static void a_decoder_that_dies_or_is_late_is_asked_again(void **state)
+{
+	static const enum worker_answer answers[] = {WORKER_DIED, WORKER_DEADLINE};
+	static const uint64_t pauses[] = {1, 8, 64};
+
+	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
+		struct mapping m = map(LARGE, 100, 1999);
+		uint32_t object = segment(&m);
+
+		decoder.nr_pages = 2000;
+		decoder.how = answers[i];
+		want(&m, 300);
+		assert_false(serve());
+		for (unsigned int j = 0; j < ARRAY_SIZE(pauses); j++) {
+			assert_int_equal(totals.nr_failed, j + 1);
+			fake_now_ns += pauses[j] * SECOND_NS - 1;
+			want(&m, 300);
+			assert_false(serve());
+			assert_int_equal(decoder.nr_calls, j + 1);
+			assert_true(has_rows(&m));
+			fake_now_ns++;
+			want(&m, 300);
+			assert_false(serve());
+			assert_int_equal(decoder.nr_calls, j + 2);
+		}
+		assert_int_equal(totals.nr_failed, 4);
+		assert_pages(object, 0, 1899, LB_PAGE_EMPTY, 0);
+		assert_false(has_rows(&m));
+		tear_down(state);
+		begin(0);
+	}
+}
+
+static void one_answer_makes_good_for_earlier_deaths(void **state)
+{
+	struct mapping m = map(LARGE, 100, 1999);
+	uint32_t object = segment(&m);
+
+	(void)state;
+	decoder.nr_pages = 2000;
+	for (unsigned int i = 0; i < 2 * 4; i++) {
+		decoder.how = i % 3 == 1 ? WORKER_OK : WORKER_DIED;
+		want(&m, 300 + 100 * i);
+		assert_false(serve());
+		fake_now_ns += 100 * SECOND_NS;
+	}
+	assert_true(has_rows(&m));
+	decoder.how = WORKER_OK;
+	want(&m, 137);
+	assert_false(serve());
+	assert_pages(object, 37, 37, LB_PAGE_ROWS, 137);
 }
 
 /* Without a decoder requests are dropped, and nothing counts as read. */
@@ -1314,6 +1367,8 @@ int main(void)
 		TEST(who_wants_a_file_that_pauses_keeps_nobody_waiting),
 		TEST(a_tenant_without_time_does_not_end_reading_ahead),
 		TEST(a_file_that_fails_has_no_rows),
+		TEST(a_decoder_that_dies_or_is_late_is_asked_again),
+		TEST(one_answer_makes_good_for_earlier_deaths),
 		TEST(a_decoder_that_does_not_start_is_asked_later),
 		TEST(idle_reads_are_not_skipped),
 		TEST(closed_files_are_not_read),
