@@ -126,10 +126,13 @@ static bool is_trusted(int fd, struct tenant who, uid_t user)
 	       (!facts.uid || facts.uid == user) && !others_may_write(&facts);
 }
 
+static bool may_probe(const struct jit_inodes *inodes, int fd)
+{
+	return !inodes->user || is_trusted(fd, inodes->who, *inodes->user);
+}
+
 static int attach(struct jit_inodes *inodes, int fd, const struct jit_interface *point)
 {
-	if (inodes->user && !is_trusted(fd, inodes->who, *inodes->user))
-		return -EPERM;
 	return jit_probe_attach(
 		inodes->probe, fd, point->register_off,
 		(int64_t)(point->descriptor_vaddr - point->register_vaddr));
@@ -151,7 +154,12 @@ static int probe_unknown(struct jit_inodes *inodes, int path_fd, const char *pat
 
 	if (fd < 0)
 		return fd;
-	rc = file_facts_read(inodes->decoder->worker, inodes->who, fd, path, &facts);
+	/* First: nobody else's file shall keep the loop waiting. */
+	if (!may_probe(inodes, fd))
+		return -EPERM;
+	rc = file_facts_read(shared_worker_begin(inodes->decoder, inodes->who),
+			     inodes->who, fd, path, &facts);
+	shared_worker_end(inodes->decoder, inodes->who, 0);
 	if (rc)
 		return rc;
 	found = file_facts_of(&facts, RUNTIME_JIT);
@@ -194,7 +202,8 @@ static int begin(struct jit_inodes *inodes, int fd, const struct inode_identity 
 	if (inodes->is_over || jit_probe_is_busy(inodes->probe))
 		return -EBUSY;
 	if (is_target(target, identity))
-		return attach(inodes, target->fd, point);
+		return may_probe(inodes, target->fd) ? attach(inodes, target->fd, point)
+						     : -EPERM;
 	return probe_unknown(inodes, fd, target->path, point);
 }
 
@@ -231,8 +240,8 @@ struct jit_inode jit_inodes_probe(struct jit_inodes *inodes, struct tenant who, 
 		return state_of(inodes, inode);
 	}
 	/* The decoder inspects a file that is not the target. */
-	if (must_wait(inodes) ||
-	    (shared_worker_is_busy(inodes->decoder) && !is_target(target, &identity)))
+	if (must_wait(inodes) || (!is_target(target, &identity) &&
+				  !shared_worker_may_send(inodes->decoder, who)))
 		return (struct jit_inode){.is_pending = true};
 	if (inodes->nr == JIT_PROBE_MAX_FILES)
 		return (struct jit_inode){0};

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/io.h"
 #include "collect/jit_probe.h"
 #include "collect/sampler.h"
@@ -195,6 +196,50 @@ static void only_files_of_root_and_the_caller_are_probed(void **state)
 	assert_true(is_probed_for(NULL, 65534, 65534, 0777));
 }
 
+static uint64_t nr_decoder_calls(void)
+{
+	struct worker_stats stats;
+
+	worker_stats(decoder, &stats);
+	return stats.nr_calls;
+}
+
+/* The loop waits for the decoder, so its time is not spent on files that are not probed. */
+static void only_files_that_may_be_probed_are_inspected(void **state)
+{
+	static const uid_t user = 1000;
+	uint64_t nr;
+
+	(void)state;
+	probe_self();
+	nr = nr_decoder_calls();
+	assert_false(is_probed_for(&user, 1001, 1000, 0755));
+	assert_int_equal(nr_decoder_calls(), nr);
+	assert_true(is_probed_for(&user, 1000, 1000, 0755));
+	assert_int_equal(nr_decoder_calls(), nr + 1);
+}
+
+/* Who has had more than a quarter of the decoder's time waits while others do. */
+static void inspecting_takes_the_decoders_time(void **state)
+{
+	const struct tenant alice = {.uid = 1000}, bob = {.uid = 1001};
+	_cleanup_close_ int copy = copy_of_self(SIZE_MAX);
+	uint64_t now_ns, nr;
+
+	(void)state;
+	probe_self();
+	nr = nr_decoder_calls();
+	now_ns = clock_now_ns();
+	shared.share.is_shared = true;
+	time_share_took(&shared.share, alice, now_ns - 20 * CLOCK_SECOND_NS, now_ns);
+	time_share_waits(&shared.share, bob, now_ns);
+	assert_true(jit_inodes_probe(inodes, alice, copy, &self, &point).is_pending);
+	assert_int_equal(nr_decoder_calls(), nr);
+	assert_true(jit_inodes_probe(inodes, bob, copy, &self, &point).is_pending);
+	assert_true(jit_inodes_settle(inodes, -1));
+	assert_int_equal(nr_probed(), 2);
+}
+
 /* A file that claims to be the same gets no breakpoint if its interface differs. */
 static void what_has_another_interface_is_not_probed(void **state)
 {
@@ -296,6 +341,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(each_inode_is_probed_once),
 		TEST(only_files_of_root_and_the_caller_are_probed),
+		TEST(only_files_that_may_be_probed_are_inspected),
+		TEST(inspecting_takes_the_decoders_time),
 		TEST(what_has_another_interface_is_not_probed),
 		TEST(what_nobody_has_is_given_back),
 		TEST(one_is_probed_at_a_time),
