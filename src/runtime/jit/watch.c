@@ -12,6 +12,7 @@
 #include "collect/jit_probe.h"
 #include "decode/jit/interface.h"
 #include "lineburn_unwind.h"
+#include "opener/opener.h"
 #include "process/file.h"
 #include "process/table.h"
 #include "runtime/jit/inodes.h"
@@ -267,7 +268,7 @@ static struct jit_inode probe_mapped(struct jit_watch *w, const struct process *
 	return inode;
 }
 
-/* Return: false: the file is being probed, or another one is. */
+/* Return: false: the file is being probed, another one is, or its tenant's are slow. */
 static bool add_descriptor(struct jit_watch *w, struct process *p,
 			   const struct mapping *m, const struct jit_interface *point)
 {
@@ -281,6 +282,8 @@ static bool add_descriptor(struct jit_watch *w, struct process *p,
 		return true;
 	if (w->config.probing == JIT_PROBING_NONE)
 		log_debug("%s has the GDB JIT interface, not probed", m->file->path);
+	else if (!opener_has_time(p->tenant))
+		return false;
 	else
 		inode = probe_mapped(w, p, m, point, &is_probed);
 	if (inode.is_pending)
