@@ -531,7 +531,7 @@ static void take_rows(void *ctx, uint64_t tag, enum worker_answer answer,
 		return;
 	}
 	answer = rows_of_file_take(answer, reply, asked->pages, asked->nr, &rows);
-	f->totals->nr_failed += answer != WORKER_OK;
+	f->totals->nr_failed += answer != WORKER_OK && !file->nr_tries; /* files */
 	if ((answer == WORKER_DIED || answer == WORKER_DEADLINE) &&
 	    ++file->nr_tries < MAX_TRIES) {
 		file->pause_until_ns = end_ns + (PAUSE_NS << 3 * (file->nr_tries - 1));
