@@ -7,11 +7,11 @@
  *
  * Since 6.0 (kernel commit 8c7dcb84e3b7) a uprobe's program may be preempted, and
  * another thread may run it on the same CPU meanwhile. So it uses no per-CPU scratch
- * memory, and increments counters atomically. Since 6.13 (a76ab5731e32, also in later
- * 6.12) the stack of a function that uses 64 bytes or more is such memory, too: one for
- * each CPU, for which only programs that cannot be nested are safe, and the kernel does
- * not check that here. What another thread leaves there is another process's record, or a
- * pointer that the verifier did not see. So the functions here are small, and
+ * memory, and increments counters atomically. Since 6.13 on x86-64 (7d1cd70d4b16), later
+ * on arm64, the stack of a function that uses 64 bytes or more is such memory, too: each CPU
+ * has one for the program. It is meant for programs that the kernel does not nest, but here
+ * it does not prevent that. The first thread would find the record of the second one there,
+ * or a pointer that the verifier never saw. So the functions here are small, and
  * tools/bpf-stack.py asserts their size.
  */
 #include "vmlinux.h"
@@ -68,7 +68,8 @@ _Static_assert(MAX_SPANS *CHUNKS_PER_SPAN == LB_JIT_MAX_CHUNKS, "spans are whole
 enum action {
 	ACTION_REGISTER = 1,
 	ACTION_UNREGISTER = 2,
-	ACTION_UNREADABLE, /* of the program alone: the descriptor is not readable */
+	/* Not of the interface: the descriptor is not readable, or of another version. */
+	ACTION_UNREADABLE,
 };
 
 /* struct jit_descriptor begins so; the address of the entry in question follows. */
@@ -264,6 +265,8 @@ static __always_inline int read_entry(__u64 descriptor_addr, int action,
 	    bpf_probe_read_user(&rec->entry_addr, sizeof(rec->entry_addr),
 				(void *)(descriptor_addr + DESCRIPTOR_ENTRY)))
 		return LB_JIT_FAULT;
+	if (action == ACTION_UNREGISTER)
+		rec->kind = LB_JIT_UNREGISTER;
 	if (bpf_probe_read_user(&rec->symfile_addr,
 				sizeof(rec->symfile_addr) + sizeof(rec->symfile_bytes),
 				(void *)(rec->entry_addr + ENTRY_SYMFILE)))
@@ -286,7 +289,7 @@ __noinline int lb_jit_send(__u64 descriptor_addr, int action, __u64 start_bootti
 	if (!rec)
 		return LB_JIT_NO_ROOM;
 	__builtin_memset(rec, 0, sizeof(*rec));
-	rec->kind = action == ACTION_UNREGISTER ? LB_JIT_UNREGISTER : LB_JIT_REGISTER;
+	rec->kind = LB_JIT_REGISTER; /* until it is known that it is not */
 	rec->start_boottime_ns = start_boottime_ns;
 	rec->code_gen = code_gen;
 	rec->time_ns = bpf_ktime_get_ns();
@@ -309,7 +312,8 @@ __noinline int lb_jit_send(__u64 descriptor_addr, int action, __u64 start_bootti
 
 /*
  * @counter  enum lb_jit_counter. Verifiers up to at least 6.12 lose the bounds of a
- *           register that is copied, widened or counted down: it is compared itself.
+ *           register that is copied, widened or counted down. So this very register is
+ *           compared.
  */
 __noinline int lb_jit_count(__u64 counter, __u64 nr)
 {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails if a kernel would refuse the stack of a BPF object, or not keep it apart.
+"""Fails if a kernel would refuse the stack of a BPF object, or let threads share it.
 
 usage: bpf-stack.py [-v] OBJECT     (-v: prints the chain that uses most)
 
@@ -16,11 +16,13 @@ Clang writes the stack of each function to OBJECT with .su at its end (-fstack-u
 The calls are in the object.
 """
 import os
+import re
 import struct
 import sys
 
 STACK_BYTES, MAX_FUNCTIONS, ROUND = 512, 8, 32
-PRIVATE_BYTES, PRIVATE_ROUND, PREEMPTED = 64, 16, ("uprobe", "uretprobe")
+PRIVATE_BYTES, PRIVATE_ROUND = 64, 16
+PREEMPTED = re.compile(r"\??(uprobe|uretprobe|usdt)\b")
 INSN_BYTES, OP_CALL, OP_LOAD_64, PSEUDO_CALL = 8, 0x85, 0x18, 1
 SHT_SYMTAB, SHT_REL, SHF_EXECINSTR, STT_FUNC = 2, 9, 4, 2
 
@@ -134,7 +136,7 @@ def main():
     calls = {name: sorted(set(obj.calls_of(f))) for name, f in functions.items()}
     most, chain = max(longest([name], 0, stacks, calls) for name in functions)
     for name, f in functions.items():
-        if obj.section_name(f["section"]).split("/")[0] in PREEMPTED:
+        if PREEMPTED.match(obj.section_name(f["section"])):
             check_private([name], stacks, calls)
     if verbose:
         print(f"{most} bytes of stack: {' > '.join(chain)}")

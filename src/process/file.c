@@ -132,8 +132,7 @@ int vdso_open(uint64_t *ret_size)
 
 /* ---- facts about a file ---- */
 
-#define MAX_TRIES         3
-#define FIRST_PAUSE_NS    UINT64_C(1000000000)
+#define PAUSE_NS          CLOCK_SECOND_NS
 #define FACTS_DEADLINE_MS 2000 /* the symbol names may have to come from a slow disk */
 #define SHORT_DEADLINE_MS 100 /* for a file in memory, while the loop waits */
 
@@ -207,12 +206,10 @@ static void take_facts(void *ctx, uint64_t use, enum worker_answer answer,
 	/* Another tenant may ask for what one was refused. */
 	if (file->use != use || file->facts || answer == WORKER_REFUSED)
 		return;
-	/* Memory, a CPU or the disk may have failed, not the file. */
-	if ((answer == WORKER_DIED || answer == WORKER_DEADLINE ||
-	     answer == WORKER_CANNOT_START) &&
-	    ++file->nr_inspected < MAX_TRIES) {
-		file->inspect_from_ns = clock_now_ns() +
-					(FIRST_PAUSE_NS << 3 * (file->nr_inspected - 1));
+	/* It may have had no memory: once more. */
+	if ((answer == WORKER_DIED || answer == WORKER_CANNOT_START) &&
+	    !file->inspect_from_ns) {
+		file->inspect_from_ns = clock_now_ns() + PAUSE_NS;
 		return;
 	}
 	file->facts = calloc(1, sizeof(*file->facts));
@@ -227,7 +224,7 @@ bool file_facts_are_there(struct target_file *file, struct shared_worker *decode
 
 	if (file->facts || file->fd < 0)
 		return true;
-	if (file->nr_inspected && clock_now_ns() < file->inspect_from_ns)
+	if (file->inspect_from_ns && clock_now_ns() < file->inspect_from_ns)
 		return false;
 	if (!shared_worker_may_send(decoder, who))
 		return false;

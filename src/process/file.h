@@ -50,8 +50,8 @@ struct target_file {
 	uint32_t id; /* 0, 1, 2 ...: index for other tables */
 	uint32_t use; /* files that had this id before: pairs (id, use) are unique */
 	struct file_facts *facts; /* heap; NULL: it was not inspected */
-	unsigned int nr_inspected; /* in vain: the decoder had no answer */
-	uint64_t inspect_from_ns; /* CLOCK_MONOTONIC: not before that */
+	uint64_t
+		inspect_from_ns; /* CLOCK_MONOTONIC: once more then; 0: it never failed */
 };
 
 /*
@@ -125,8 +125,8 @@ int file_facts_read(struct worker *decoder, struct tenant who, int fd, const cha
 		    struct file_facts *ret);
 
 /**
- * Asks for the facts about @file, unless they are known. A failure is final; a decoder that
- * dies, is late or does not start is asked again after 1 and after 8 seconds.
+ * Asks for the facts about @file, unless they are known. A failure is final, but a decoder
+ * that dies or does not start is asked once more, after a second.
  *
  * @who  waits for them
  * Return: true: file->facts has what is known, NULL if the file is not open; false: the

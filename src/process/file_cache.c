@@ -614,7 +614,7 @@ void file_cache_forget_unused(struct file_cache *c, const bool *is_used)
 		e->file.path = ""; /* the old path's pool may be freed */
 		free(e->file.facts);
 		e->file.facts = NULL;
-		e->file.nr_inspected = 0;
+		e->file.inspect_from_ns = 0;
 		quota_give(&c->quota, e->payer, 1);
 		c->free_ids[c->nr_free++] = e->file.id; /* take_entry() made room */
 	}

@@ -31,11 +31,8 @@
 #define WHOLE_FILE_PAGES 1024
 /* Pause if there was no room for rows, or no decoder. */
 #define PAUSE_NS 1000000000ULL
-/*
- * A decoder that dies or is late may lack memory or a CPU, which is not the file's fault: it
- * is asked again after 1, 8 and 64 seconds. That costs a hostile file's tenant its time.
- */
-#define MAX_TRIES 4
+/* A decoder may die for want of memory, so it is asked once more, after that pause. */
+#define MAX_DEATHS 2
 /* Retention of an unmapped file's tables: the program may run again. */
 #define UNUSED_NS 60000000000ULL
 /* Largest text of a file that is read before it is requested: takes 10 ms. */
@@ -73,8 +70,8 @@ struct file_object {
 struct unwind_file {
 	struct file_object objects[MAX_OBJECTS];
 	unsigned int nr_objects;
-	bool is_dead; /* not an ELF file, or the decoder failed too often: no rows */
-	unsigned int nr_tries; /* in a row that ended without the decoder's word */
+	bool is_dead; /* not an ELF file, or the decoder failed: no rows */
+	unsigned int nr_deaths; /* of decoders that were asked about it */
 	bool was_read; /* at least once */
 	unsigned int nr_requests; /* served, up to REQUESTS_TO_READ_ALL */
 	uint32_t use; /* of the id (process/file.h) */
@@ -531,15 +528,15 @@ static void take_rows(void *ctx, uint64_t tag, enum worker_answer answer,
 		return;
 	}
 	answer = rows_of_file_take(answer, reply, asked->pages, asked->nr, &rows);
-	f->totals->nr_failed += answer != WORKER_OK && !file->nr_tries; /* files */
-	if ((answer == WORKER_DIED || answer == WORKER_DEADLINE) &&
-	    ++file->nr_tries < MAX_TRIES) {
-		file->pause_until_ns = end_ns + (PAUSE_NS << 3 * (file->nr_tries - 1));
+	if (answer == WORKER_DIED && ++file->nr_deaths < MAX_DEATHS) {
+		file->pause_until_ns = end_ns + PAUSE_NS;
 		stop_ahead(file);
 		return;
 	}
-	file->nr_tries = 0;
-	file->is_dead |= answer != WORKER_OK; /* all its pages become empty */
+	if (answer != WORKER_OK) {
+		f->totals->nr_failed++;
+		file->is_dead = true; /* all its pages become empty */
+	}
 	serve_payers(f, asked->id);
 	nr_refused = nr_rules_refused(f);
 	fill(f, file, &rows, asked->pages, asked->nr);

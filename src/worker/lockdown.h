@@ -28,8 +28,8 @@ struct lockdown {
  * - no_new_privs
  * - a seccomp filter without calls that execute, create processes, trace or signal other
  *   processes, type into a terminal, mount, load modules, change ids, or write, create,
- *   remove or change files by a path; unless @l->loads_programs, without those that load or
- *   attach BPF programs, which could read the kernel's memory and signal what runs
+ *   remove or change files by a path; unless @l->loads_programs, without those that load
+ *   BPF programs, which could read the kernel's memory and signal what runs
  *
  * Other threads that run now keep their capabilities, and get the filter. New threads
  * have the same as the calling one.

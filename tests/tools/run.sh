@@ -193,6 +193,7 @@ preempted 0 uprobe 48
 preempted 1 uprobe 49
 holds "the function is named" grep -q 'program > callee: 49 bytes of stack' "$work/out"
 preempted 1 uretprobe/libc.so.6:malloc 64
+preempted 1 uprobe.multi.s/libc.so.6:malloc 64
 preempted 0 perf_event 64
 
 # On other systems than Debian 12 and 13: one sentence that names the packages, and exit status 3.

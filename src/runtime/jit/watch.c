@@ -219,7 +219,7 @@ static const struct jit_interface *interface_of(const struct jit_watch *w,
 						const struct process *p,
 						struct target_file *file, bool *ret_later)
 {
-	/* Asks once: for the other files of @p the answer is the same. */
+	/* Asks once: the decoder is as busy for the other files of @p. */
 	if (!file || !file->id || (*ret_later && !file->facts))
 		return NULL;
 	if (!file_facts_are_there(file, w->decoder, p->tenant)) {
@@ -268,7 +268,7 @@ static struct jit_inode probe_mapped(struct jit_watch *w, const struct process *
 	return inode;
 }
 
-/* Return: false: the file is being probed, another one is, or its tenant's are slow. */
+/* Return: false: the file is being probed, or another one is. */
 static bool add_descriptor(struct jit_watch *w, struct process *p,
 			   const struct mapping *m, const struct jit_interface *point)
 {
@@ -282,9 +282,7 @@ static bool add_descriptor(struct jit_watch *w, struct process *p,
 		return true;
 	if (w->config.probing == JIT_PROBING_NONE)
 		log_debug("%s has the GDB JIT interface, not probed", m->file->path);
-	else if (!opener_has_time(p->tenant))
-		return false;
-	else
+	else if (opener_has_time(p->tenant)) /* else its list is walked */
 		inode = probe_mapped(w, p, m, point, &is_probed);
 	if (inode.is_pending)
 		return false;

@@ -436,8 +436,8 @@ static void who_was_left_comes_in_the_next_look(void **state)
 		assert_in_range(procs[2 * i].nr_walks + procs[2 * i + 1].nr_walks, 1, 2);
 }
 
-/* The files that it maps are looked for while its tenant has the opener's time. */
-static void slow_files_are_probed_later(void **state)
+/* Which file it maps is looked at while its tenant has the opener's time. */
+static void lists_of_slow_files_are_walked(void **state)
 {
 	struct file_facts facts = {.runtimes[RUNTIME_JIT].is_known = true};
 	struct target_file file = {.fd = -1, .id = 1, .path = "/f", .facts = &facts};
@@ -455,9 +455,15 @@ static void slow_files_are_probed_later(void **state)
 	is_slow = true;
 	jit_watch_drain(w);
 	assert_int_equal(nr_found, 0);
+	assert_int_equal(proc->process.jit_code.nr_descriptors, 1);
+	assert_true(proc->process.jit_code.is_unprobed);
+	assert_int_equal(proc->nr_walks, 1);
 	is_slow = false;
 	jit_watch_drain(w);
-	assert_int_equal(nr_found, 1);
+	assert_int_equal(nr_found, 0);
+	*proc = (struct proc){.process = {.tgid = 1, .opened = true}};
+	proc->process.maps.items = &m;
+	proc->process.maps.nr = 1;
 	jit_watch_drain(w);
 	assert_int_equal(nr_found, 1);
 }
@@ -517,7 +523,7 @@ int main(void)
 		cmocka_unit_test_teardown(a_tenants_walks_take_a_quarter_of_the_time,
 					  end),
 		cmocka_unit_test_teardown(who_was_left_comes_in_the_next_look, end),
-		cmocka_unit_test_teardown(slow_files_are_probed_later, end),
+		cmocka_unit_test_teardown(lists_of_slow_files_are_walked, end),
 		cmocka_unit_test_teardown(a_look_makes_no_call_after_its_time, end),
 		cmocka_unit_test_teardown(without_neighbours_all_take_turns, end),
 	};

@@ -1047,7 +1047,8 @@ static void who_is_an_interpreter_may_be_known_later(void **state)
 
 static void a_file_that_fails_has_no_rows(void **state)
 {
-	static const enum worker_answer answers[] = {WORKER_FAILED, WORKER_BAD_REPLY};
+	static const enum worker_answer answers[] = {WORKER_FAILED, WORKER_DEADLINE,
+						     WORKER_BAD_REPLY};
 
 	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
 		struct mapping m = map(LARGE, 100, 1999);
@@ -1072,58 +1073,34 @@ static void a_file_that_fails_has_no_rows(void **state)
 	}
 }
 
-/* It may lack memory or a CPU: the file is read again, but not for ever. */
-static void a_decoder_that_dies_or_is_late_is_asked_again(void **state)
-{
-	static const enum worker_answer answers[] = {WORKER_DIED, WORKER_DEADLINE};
-	static const uint64_t pauses[] = {1, 8, 64};
-
-	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
-		struct mapping m = map(LARGE, 100, 1999);
-		uint32_t object = segment(&m);
-
-		decoder.nr_pages = 2000;
-		decoder.how = answers[i];
-		want(&m, 300);
-		assert_false(serve());
-		for (unsigned int j = 0; j < ARRAY_SIZE(pauses); j++) {
-			assert_int_equal(totals.nr_failed, 1);
-			fake_now_ns += pauses[j] * SECOND_NS - 1;
-			want(&m, 300);
-			assert_false(serve());
-			assert_int_equal(decoder.nr_calls, j + 1);
-			assert_true(has_rows(&m));
-			fake_now_ns++;
-			want(&m, 300);
-			assert_false(serve());
-			assert_int_equal(decoder.nr_calls, j + 2);
-		}
-		assert_int_equal(totals.nr_failed, 1);
-		assert_pages(object, 0, 1899, LB_PAGE_EMPTY, 0);
-		assert_false(has_rows(&m));
-		tear_down(state);
-		begin(0);
-	}
-}
-
-static void one_answer_makes_good_for_earlier_deaths(void **state)
+/* It may lack memory: the file is asked about once more, not each time it kills one. */
+static void a_decoder_that_dies_is_asked_once_more(void **state)
 {
 	struct mapping m = map(LARGE, 100, 1999);
 	uint32_t object = segment(&m);
 
 	(void)state;
 	decoder.nr_pages = 2000;
-	for (unsigned int i = 0; i < 2 * 4; i++) {
-		decoder.how = i % 3 == 1 ? WORKER_OK : WORKER_DIED;
-		want(&m, 300 + 100 * i);
-		assert_false(serve());
-		fake_now_ns += 100 * SECOND_NS;
-	}
-	assert_true(has_rows(&m));
-	decoder.how = WORKER_OK;
-	want(&m, 137);
+	decoder.how = WORKER_DIED;
+	want(&m, 300);
 	assert_false(serve());
-	assert_pages(object, 37, 37, LB_PAGE_ROWS, 137);
+	fake_now_ns += SECOND_NS - 1;
+	decoder.how = WORKER_OK;
+	want(&m, 300);
+	assert_false(serve());
+	assert_int_equal(decoder.nr_calls, 1);
+	assert_int_equal(totals.nr_failed, 0);
+	fake_now_ns++;
+	assert_true(has_rows(&m));
+	want(&m, 300);
+	assert_false(serve());
+	assert_int_equal(decoder.nr_calls, 2);
+	assert_pages(object, 200, 200, LB_PAGE_ROWS, 300);
+	decoder.how = WORKER_DIED;
+	want(&m, 500);
+	assert_false(serve());
+	assert_int_equal(totals.nr_failed, 1);
+	assert_false(has_rows(&m));
 }
 
 /* Without a decoder requests are dropped, and nothing counts as read. */
@@ -1367,8 +1344,7 @@ int main(void)
 		TEST(who_wants_a_file_that_pauses_keeps_nobody_waiting),
 		TEST(a_tenant_without_time_does_not_end_reading_ahead),
 		TEST(a_file_that_fails_has_no_rows),
-		TEST(a_decoder_that_dies_or_is_late_is_asked_again),
-		TEST(one_answer_makes_good_for_earlier_deaths),
+		TEST(a_decoder_that_dies_is_asked_once_more),
 		TEST(a_decoder_that_does_not_start_is_asked_later),
 		TEST(idle_reads_are_not_skipped),
 		TEST(closed_files_are_not_read),

@@ -238,6 +238,9 @@ static void inspecting_takes_the_decoders_time(void **state)
 	assert_true(jit_inodes_probe(inodes, bob, copy, &self, &point).is_pending);
 	assert_true(jit_inodes_settle(inodes, -1));
 	assert_int_equal(nr_probed(), 2);
+	assert_int_equal(shared.share.nr_accounts, 2);
+	assert_int_equal(shared.share.accounts[1].tenant.uid, bob.uid);
+	assert_true(shared.share.accounts[1].paid_ns > now_ns);
 }
 
 /* A file that claims to be the same gets no breakpoint if its interface differs. */
