@@ -48,6 +48,20 @@ static int list_functions(int fd, void (*handler)(void *ctx, const struct task_e
 	return 0;
 }
 
+uint64_t bpf_programs_missed(const int *fds, size_t nr)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		struct bpf_prog_info info = {0};
+		uint32_t len = sizeof(info);
+
+		if (fds[i] >= 0 && !bpf_obj_get_info_by_fd(fds[i], &info, &len))
+			sum += info.recursion_misses;
+	}
+	return sum;
+}
+
 /* Needs CAP_SYS_ADMIN. *id is the last program's; 0: none yet. Return: fd or -errno. */
 static int open_next(uint32_t *id)
 {

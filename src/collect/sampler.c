@@ -18,6 +18,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "collect/bpf_programs.h"
 #include "collect/map_sizes.h"
 #include "collect/notices.h"
 #include "collect/perf_event.h"
@@ -675,6 +676,16 @@ static int take_counters(struct sampler *s, uint32_t slot)
 	return bpf_map_update_elem(fd, &slot, s->percpu, BPF_ANY) ? -errno : 0;
 }
 
+static uint64_t nr_tasks_missed(const struct sampler *s)
+{
+	const int fds[] = {bpf_program__fd(s->skel->progs.lb_fork),
+			   bpf_program__fd(s->skel->progs.lb_exec),
+			   bpf_program__fd(s->skel->progs.lb_exit),
+			   bpf_program__fd(s->skel->progs.lb_free)};
+
+	return bpf_programs_missed(fds, ARRAY_SIZE(fds));
+}
+
 int sampler_drain(struct sampler *s, const struct sampler_handlers *handlers)
 {
 	uint32_t old = 0;
@@ -698,6 +709,7 @@ int sampler_drain(struct sampler *s, const struct sampler_handlers *handlers)
 	s->totals.lost_drain = s->totals.ctr.n[LB_CTR_COUNTED] - s->totals.rows_counted;
 	s->totals.targets_dropped = s->skel->bss->targets_dropped;
 	s->totals.cgroups_too_deep = s->skel->bss->cgroups_too_deep;
+	s->totals.tasks_missed = nr_tasks_missed(s);
 	if (rc)
 		log_debug("draining slot %u: %s", old, strerror(-rc));
 	return rc ? rc : counters_rc;

@@ -51,6 +51,8 @@ struct sampler_totals {
 	/* rows whose body was not found: counted without frames */
 	uint64_t bodies_missing;
 	uint64_t targets_dropped; /* children of targets that did not fit the map */
+	/* forks, executions and exits that the programs for them missed */
+	uint64_t tasks_missed;
 	uint64_t cgroups_too_deep; /* filter checks that had to skip cgroups */
 	uint64_t due; /* expected ticks of all tasks, without idle time */
 	uint64_t due_error; /* due is exact to this number of ticks */

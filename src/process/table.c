@@ -912,6 +912,8 @@ int process_find_mapped(struct process_table *t, const struct process *p,
 
 	if (dir < 0 || m->until_ns != UINT64_MAX)
 		return -ESRCH;
+	if (!opener_has_time(p->tenant))
+		return -EBUSY;
 	return file_source_find(&source, m, ret_by_path);
 }
 

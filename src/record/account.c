@@ -119,7 +119,7 @@ static void fill_losses(const struct account *a, const struct window *w,
 		.idle = ctr[LB_CTR_IDLE],
 		.other = ctr[LB_CTR_OTHER],
 		.first_dropped = ctr[LB_CTR_FIRST_DROPPED],
-		.lost_events = processes.nr_lost_events,
+		.lost_events = processes.nr_lost_events + t->tasks_missed,
 		.processes_dropped = processes.nr_dropped + t->targets_dropped +
 				     t->cgroups_too_deep + target_nr_refused(in->target),
 		.files_dropped = processes.nr_files_dropped,

@@ -12,7 +12,6 @@
 #include "collect/jit_probe.h"
 #include "decode/jit/interface.h"
 #include "lineburn_unwind.h"
-#include "opener/opener.h"
 #include "process/file.h"
 #include "process/table.h"
 #include "runtime/jit/inodes.h"
@@ -282,7 +281,7 @@ static bool add_descriptor(struct jit_watch *w, struct process *p,
 		return true;
 	if (w->config.probing == JIT_PROBING_NONE)
 		log_debug("%s has the GDB JIT interface, not probed", m->file->path);
-	else if (opener_has_time(p->tenant)) /* else its list is walked */
+	else
 		inode = probe_mapped(w, p, m, point, &is_probed);
 	if (inode.is_pending)
 		return false;
