@@ -76,7 +76,7 @@ figure attack-4-slow slow_files
 stuck_exec() {
 	stuck_name=$1
 	shift
-	attack "$stuck_name" held "$held" "$hot" $ATTACK_S exec 3 30006 && beside "$stuck_name" 3 "$@"
+	attack "$stuck_name" held "$held" "$hot" $ATTACK_S exec 3 30006 && beside "$stuck_name" 3 "$@" && counted "$stuck_name"
 }
 figure attack-6-all stuck_exec exec-all -a
 # The target itself is stuck.
@@ -84,7 +84,7 @@ exec_pid() {
 	attack exec-pid held "$held" "$hot" $ATTACK_S exec 1 30006 || return 1
 	# Not with pgrep, which would wait for this process.
 	stuck_pid=${attackers# }
-	beside exec-pid 3 -p "$(tr -d ' ' <"/proc/$stuck_pid/task/$stuck_pid/children")" -p INNOCENT
+	beside exec-pid 3 -p "$(tr -d ' ' <"/proc/$stuck_pid/task/$stuck_pid/children")" -p INNOCENT && counted exec-pid
 }
 figure attack-6-pid exec_pid
 exec_run() {

@@ -78,7 +78,9 @@ slow_files() {
 	# lineburn warns of a gap of more than four intervals.
 	for window in windows.2*; do
 		"$LB" annotate --json "$window" >window.json &&
-			profile_has window.json "not any('held up' in w for w in note('warnings', d['warnings']))" || return 1
+			"$LB" annotate --json --pid $innocent "$window" >window.hot.json &&
+			profile_has window.json "sums_close()" "not any('held up' in w for w in note('warnings', d['warnings']))" &&
+			profile_has window.hot.json "self_('hot.c five') + self_('hot.c three') + self_('hot.c two') >= 95" || return 1
 	done
 	grep -o 'longest time between two drains: [0-9]* ms' windows.err | sort -t : -k 2 -rn | head -n 1
 }
@@ -94,7 +96,7 @@ numbers_again() {
 	beside numbers 25 -a --memory 256 && profile_has numbers.json \
 		"note('wrong', [(p['comm'], p['user']) for p in d['processes'] if p['comm'] in ('first', 'second') and 'user' in p and p['user'] != {'first': '30119', 'second': '30120'}[p['comm']]]) == []" \
 		"note('known', sum(p.get('user') == '30119' for p in d['processes'] if p['comm'] == 'first')) >= 10" \
-		"note('rss', d['cost']['collector_peak_rss_bytes']) < 256e6"
+		"note('rss', d['cost']['collector_peak_rss_bytes']) < 256e6" && cheap numbers
 }
 figure attack-19 numbers_again
 

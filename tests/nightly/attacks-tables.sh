@@ -64,7 +64,8 @@ rules() {
 	python3 "$WORKLOADS/attacks/rules.py" 0 16384 >rules.S && gcc -o rules-program rules.S || return 1
 	as 30016 timeout $ATTACK_S ./rules-program &
 	attackers="$attackers $!"
-	full rules 15 && profile_has rules.json "note('refused', losses['unwind_rules_refused']) > 0"
+	full rules 15 && profile_has rules.json "note('refused', losses['unwind_rules_refused']) > 0" \
+		"any('uid 30016' in w and 'used up its quarter of the' in w for w in note('warnings', d['warnings']))"
 }
 figure attack-16-rules rules
 

@@ -17,26 +17,28 @@ kind_of() {
 	esac
 }
 
-# rights PID: "KIND capabilities no_new_privs seccomp" of each process of a recording, as the kernel says
+# rights PID: "KIND CapPrm CapInh/CapAmb no_new_privs seccomp" of each process of a recording, as the kernel says
 rights() {
 	for pid in $(family "$1"); do
 		kind=$(kind_of "$pid")
 		[ -z "$kind" ] || awk -v kind="$kind" '/^CapPrm/ {c = $2} /^CapEff/ {e = $2} /^NoNewPrivs/ {n = $2}
-			/^Seccomp:/ {s = $2} END {print kind, c (c == e ? "" : " of " e), n, s}' "/proc/$pid/status"
+			/^CapInh/ {i = $2} /^CapAmb/ {a = $2}
+			/^Seccomp:/ {s = $2} END {print kind, c (c == e ? "" : " of " e), i "/" a, n, s}' "/proc/$pid/status"
 	done | sort -u
 }
 
 # Without uprobes, CAP_SYS_ADMIN (bit 21) is kept only where perf events need it.
 admin=000000c000000000
 [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -lt 3 ] || admin=000000c000200000
+none=0000000000000000
 cat >expected <<END
-broker 00000184002801e4 1 0
-closer 0000000000000000 1 0
-collector $admin 1 2
-helper 0000000000000000 1 2
-helper 0000000000080000 1 2
-helper 00000100000800c4 1 2
-output 00000000000800ef 0 0
+broker 00000184002801e4 00000184002801e4/00000184002801e4 1 0
+closer $none $none/$none 1 0
+collector $admin $none/$none 1 2
+helper $none $none/$none 1 2
+helper 0000000000080000 $none/$none 1 2
+helper 00000100000800c4 $none/$none 1 2
+output 00000000000800ef $none/$none 0 0
 END
 
 # has_all PID: the processes of this recording have exactly the expected rights
@@ -79,7 +81,7 @@ becomes() {
 	SUDO_UID=54389 SUDO_GID=54390 "$LB" run -o users/none.pb.gz -- "$hot" 1000 >/dev/null 2>run.err &
 	recorder=$!
 	wait_until 30 has_uid $recorder "54389 54389 54389 54389" || { grep Uid /proc/$recorder/status; kill $recorder; return 1; }
-	rights $recorder | grep -qE '^collector 000000c000(2|0)00000 1 2$' || { rights $recorder; kill $recorder; return 1; }
+	rights $recorder | grep -qE '^collector 000000c000(2|0)00000 0{16}/0{16} 1 2$' || { rights $recorder; kill $recorder; return 1; }
 	kill $recorder
 	wait $recorder
 	true

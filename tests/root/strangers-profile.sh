@@ -51,6 +51,20 @@ of_another() {
 }
 check strangers-profile-opens-nothing of_another
 
+# No viewer opens any of them, whatever it makes of the profile.
+no_viewer() {
+	for viewer in "annotate --no-pager" "html -o named.html" report "diff named.made.gz" "diff --json named.made.gz" \
+		"export -f folded" "export -f firefox" "export -f speedscope" "export -f callgrind" "export -f pprof"; do
+		cp names.made.gz named.made.gz && chown 65534:65534 named.made.gz || return 1
+		# shellcheck disable=SC2016,SC2086 # for the inner shell; words
+		python3 -S "$TOP/tests/root/opened.py" secret.c public.c fifo.c device.c -- \
+			sh -c '"$LB" "$@" >viewed 2>said' viewer $viewer named.made.gz 2>opened ||
+			{ echo "$viewer: $(cat said opened)"; return 1; }
+		[ ! -s opened ] || { echo "$viewer opened $(cat opened)"; return 1; }
+	done
+}
+check no-viewer-opens-what-a-stranger-names no_viewer
+
 from_a_pipe() {
 	# shellcheck disable=SC2016 # for the inner shell
 	python3 -S "$TOP/tests/root/opened.py" secret.c public.c fifo.c device.c -- \
@@ -89,7 +103,7 @@ named_by_programs() {
 	printf 'int only_roots_program_may_read_this;\n' >own.c
 	chmod 600 own.c
 	spin spy "$here/secret.c" && spin open "$here/public.c" && spin keeps "$here/own.c" || return 1
-	"$LB" record -a -F 499 -o all.gz >record.out 2>&1 &
+	"$LB" record -a -F 499 -o all.pb.gz >record.out 2>&1 &
 	recorder=$!
 	wait_until 60 records $recorder || { cat record.out; return 1; }
 	setpriv --reuid=65534 --clear-groups ./spy & pids=$!
@@ -100,9 +114,9 @@ named_by_programs() {
 	wait $recorder || return 1
 	# shellcheck disable=SC2086 # a list of numbers
 	kill_own $pids
-	"$LB" annotate --json all.gz >json 2>said || { cat said; return 1; }
-	"$LB" html -o all.html all.gz 2>>said || { cat said; return 1; }
-	"$LB" annotate --no-pager all.gz >text 2>>said || { cat said; return 1; }
+	"$LB" annotate --json all.pb.gz >json 2>said || { cat said; return 1; }
+	"$LB" html -o all.html all.pb.gz 2>>said || { cat said; return 1; }
+	"$LB" annotate --no-pager all.pb.gz >text 2>>said || { cat said; return 1; }
 	for file in json all.html text; do
 		! grep -q only_root_may $file || { echo "the secret is in $file"; return 1; }
 		grep -q only_roots_program_may $file || { echo "no source of root's in $file"; return 1; }
@@ -111,15 +125,15 @@ named_by_programs() {
 	grep -q "source not shown: the recording has not read $here/secret.c, and not every user may; use --sources" json ||
 		{ echo "no note"; return 1; }
 	grep -q "not opened, since not every user may read .*; --sources" said || { cat said; return 1; }
-	"$LB" annotate --json --sources all.gz | grep -q only_root_may || { echo "not with --sources"; return 1; }
+	"$LB" annotate --json --sources all.pb.gz | grep -q only_root_may || { echo "not with --sources"; return 1; }
 }
 check what-programs-name named_by_programs
 
-# disassemble ARGUMENT...: as view, for annotate --asm of code.gz
+# disassemble ARGUMENT...: as view, for annotate --asm of code.pb.gz
 disassemble() {
 	# shellcheck disable=SC2016 # for the inner shell
 	python3 -S "$TOP/tests/root/opened.py" roots public -- \
-		sh -c '"$LB" annotate --json --asm=main "$@" code.gz >json 2>said' annotate "$@" 2>opened || {
+		sh -c '"$LB" annotate --json --asm=main "$@" code.pb.gz >json 2>said' annotate "$@" 2>opened || {
 		cat said opened
 		return 1
 	}
@@ -135,7 +149,7 @@ code_of_a_path() {
 	works $spy 400
 	works $open 400
 	status=0
-	"$LB" record -p $spy -p $open -F 499 -d 1 -o code.gz >record.out 2>&1 || status=$?
+	"$LB" record -p $spy -p $open -F 499 -d 1 -o code.pb.gz >record.out 2>&1 || status=$?
 	kill_own $spy $open
 	[ $status -eq 0 ] || { cat record.out; return 1; }
 	disassemble || return 1

@@ -11,9 +11,9 @@ chmod 600 closed/secret.c
 # shellcheck disable=SC2046 # a list of words
 python3 "$TOP/tests/cli/data/naming.py" strange.made.gz "$here/closed/secret.c" $(seq -f '/b/%g.c' 300)
 chown 65534:65534 strange.made.gz
-"$LB" run -F 999 -o hot.made.gz -- "$(build hot.c)" 2 >out 2>err || fail hot "$(tail -n 1 err)"
-chown 65534:65534 hot.made.gz
-chmod 644 strange.made.gz hot.made.gz
+"$LB" run -F 999 -o hot.pb.gz -- "$(build hot.c)" 2 >out 2>err || fail hot "$(tail -n 1 err)"
+chown 65534:65534 hot.pb.gz
+chmod 644 strange.made.gz hot.pb.gz
 cp strange.made.gz closed/
 cp "$LB" lineburn
 chmod 755 . lineburn
@@ -22,7 +22,7 @@ chmod 755 . lineburn
 all_views() {
 	"$@" annotate --no-pager strange.made.gz &&
 		"$@" annotate --json strange.made.gz &&
-		"$@" annotate --asm=five hot.made.gz &&
+		"$@" annotate --asm=five hot.pb.gz &&
 		"$@" report strange.made.gz &&
 		"$@" html -o - strange.made.gz &&
 		"$@" export -f firefox -o - strange.made.gz &&
@@ -83,7 +83,7 @@ says_why() {
 check output-refused says_why
 
 asked_for() {
-	"$LB" annotate --asm=five --sources hot.made.gz >asm 2>err || { tail -n 1 err; return 1; }
+	"$LB" annotate --asm=five --sources hot.pb.gz >asm 2>err || { tail -n 1 err; return 1; }
 	grep -q ' imul ' asm || { echo "no instructions: $(grep 'no instr' asm)"; return 1; }
 	"$LB" annotate --json --source-path "$here=$here" strange.made.gz >by.json 2>err || return 1
 	grep -q only_root_may_read_this by.json || { echo "--source-path shows nothing"; return 1; }
