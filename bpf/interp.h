@@ -22,6 +22,9 @@
 
 #define MAX_INTERP_FOLLOWED 2048 /* most frames followed in one stack */
 
+/* Two CFrames that are further apart count as being in two C stacks. */
+#define LB_CFRAMES_MAX_BYTES (1 << 20)
+
 /* f_state of a frame that its C call leaves (Include/cpython/frameobject.h of 3.10) */
 #define FRAME_SUSPENDED 0xff
 #define FRAME_RETURNED  1
@@ -79,7 +82,7 @@ static __always_inline void lb_interp_start(struct lb_walk *w,
 	if (layout->state_off)
 		interp->state_addr = interp->bias + layout->state_off;
 	interp->is_started = true;
-	interp->is_in_run = false;
+	interp->is_in_run = interp->was_run = interp->is_new = false;
 	interp->followed = 0;
 	interp->window_bytes = 0;
 	interp->link = layout->link;
@@ -98,6 +101,18 @@ static __always_inline void lb_interp_start(struct lb_walk *w,
 	if (first && interp->link == LB_LINK_OBJECT &&
 	    !lb_read_word(state + layout->ts_cframe, &interp->cframe))
 		lb_interp_cut(w);
+}
+
+/*
+ * Drops a run that is not what it seems: its frames are missing, and the next run is the
+ * CFrame's before.
+ */
+static __always_inline void lb_interp_drop_run(struct lb_walk *w)
+{
+	w->interp.frame = w->interp.anchor = w->interp.followed = 0;
+	w->interp.nr_staged = 0;
+	w->interp.is_new = false;
+	w->nr_faults++;
 }
 
 /* Selects the word at byte @off, because BPF forbids variable stack indexes. */
@@ -128,8 +143,27 @@ static __always_inline void lb_interp_begin_run(struct lb_walk *w,
 	interp->cframe = lb_one_of(words, layout->cframe_previous);
 	interp->is_left = interp->link == LB_LINK_OBJECT && !interp->nr_followed &&
 			  !(__u32)lb_one_of(words, layout->cframe_frame);
-	if (interp->link == LB_LINK_CFRAME)
+	if (interp->link == LB_LINK_CFRAME) {
 		interp->frame = lb_one_of(words, layout->cframe_frame);
+		/*
+		 * A call of the interpreter links its CFrame before it sets the frame
+		 * there, which until then is what was on the C stack. So the innermost run
+		 * must lead to the frame of the CFrame before. That holds between two of one
+		 * C stack only: greenlets exchange the frame of the thread's own CFrame.
+		 */
+		interp->is_new = !interp->was_run &&
+				 interp->cframe - cframe < LB_CFRAMES_MAX_BYTES;
+		interp->was_run = true;
+		if (interp->is_new && !lb_read_word(interp->cframe + layout->cframe_frame,
+						    &interp->below)) {
+			lb_interp_cut(w);
+			return;
+		}
+		if (interp->is_new && !interp->frame) {
+			lb_interp_drop_run(w);
+			return;
+		}
+	}
 	/* The thread's own CFrame has no frame and is not on the C stack. */
 	if (!interp->frame)
 		interp->cframe = interp->anchor = 0;
@@ -195,7 +229,10 @@ static __always_inline bool lb_interp_follow(struct lb_walk *w,
 		return false;
 	if (at == interp->followed || interp->nr_followed++ >= MAX_INTERP_FOLLOWED ||
 	    !lb_read_frame(interp, w->frame_bytes, layout)) {
-		lb_interp_cut(w);
+		if (interp->is_new)
+			lb_interp_drop_run(w);
+		else
+			lb_interp_cut(w);
 		return false;
 	}
 	/*
@@ -220,6 +257,13 @@ static __always_inline bool lb_interp_follow(struct lb_walk *w,
 				  owner == FRAME_RAISED;
 	}
 	previous = lb_frame_word(w, layout->frame_previous);
+	if (interp->is_new && is_entry) {
+		interp->is_new = false;
+		if (previous != interp->below) {
+			lb_interp_drop_run(w);
+			return false;
+		}
+	}
 	/* A CFrame determines where the next run begins. */
 	interp->frame = is_entry && interp->link == LB_LINK_CFRAME ? 0 : previous;
 

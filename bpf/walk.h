@@ -40,6 +40,9 @@ struct lb_interp_walk {
 	__u32 link; /* enum lb_interp_link */
 	__u32 nr_emitted;
 	__u32 nr_followed; /* frames followed so far */
+	__u64 below; /* is_new: the frame that the run's last one must have been called by */
+	bool is_new; /* the run is the innermost CFrame's, which may have no frame yet */
+	bool was_run; /* a run was begun */
 	bool is_started; /* the thread state was read */
 	bool is_in_run; /* the run's first frame is known already */
 

@@ -1304,6 +1304,57 @@ static void a_frame_outlives_its_cframe(void **state)
 	expect_python(f, LB_STACK_COMPLETE, ips, ARRAY_SIZE(ips));
 }
 
+/*
+ * middle is being entered: its CFrame is linked, but has what was on the C stack instead of
+ * a frame.
+ */
+static uint64_t not_yet_a_frame;
+
+static void make_entered(void)
+{
+	make_cframes();
+	((struct py_cframe *)IN_MIDDLE)->frame = not_yet_a_frame;
+	/* An entry frame of an earlier call. */
+	frames[20].owner = 3;
+	frames[20].previous = at(&frames[30]);
+	/* This one led to a frame that is in use again. */
+	frames[21].previous = at(&frames[2]);
+	/* These have no end. */
+	frames[22].previous = at(&frames[23]);
+	frames[23].previous = at(&frames[22]);
+	frames[24].previous = 8;
+}
+
+static void a_frame_that_is_not_entered_yet_is_none(void **state)
+{
+	const uint64_t words[] = {0,
+				  8,
+				  UINT64_C(0xffffffff81000000),
+				  at(&frames[20]),
+				  at(&frames[21]),
+				  at(&frames[22]),
+				  at(&frames[24]),
+				  at(&file_str)};
+	struct lb_interp layout = py_layout;
+	struct fixture *f = *state;
+
+	layout.link = LB_LINK_CFRAME;
+	layout.entry_has_code = true;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		__u64 ips[] = {IP(leaf_pushed), IP(middle_return), IP(outer_return), 0,
+			       IP(top_return)};
+
+		not_yet_a_frame = words[i];
+		f->nr_codes = 0;
+		start_python(f, make_entered, &layout);
+		look(f);
+		ips[3] = LB_FRAME_OF(KIND, code_id(f, 0), 12);
+		expect(f, LB_STACK_COMPLETE, ips, ARRAY_SIZE(ips));
+		end_child(f);
+		sampler_free(take_ptr(f->sampler));
+	}
+}
+
 static void code_objects_come_with_their_names(void **state)
 {
 	struct lb_interp layout = py_layout;
@@ -1544,6 +1595,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(names_that_lie_are_bounded, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_layout_that_was_given_back_is_not_used,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_frame_that_is_not_entered_yet_is_none,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_frame_outlives_its_cframe, set_up,
 						tear_down),
