@@ -46,6 +46,7 @@ struct group_work {
 	struct owner_labels labels;
 	uint8_t *phases; /* GROUP_BY_PHASE: enum phase of each sample; heap */
 	struct tally images; /* (container, executable or unit): of processes */
+	struct tally owned; /* (image, user) */
 	/* See group_of(). total: charged to a line; tag: has the label; seen: ns_pid */
 	struct tally groups;
 	struct tally texts[NR_OWNER_TEXTS]; /* (group, text) */
@@ -54,6 +55,7 @@ struct group_work {
 static void work_deinit(struct group_work *w)
 {
 	tally_deinit(&w->images);
+	tally_deinit(&w->owned);
 	tally_deinit(&w->groups);
 	for (size_t i = 0; i < NR_OWNER_TEXTS; i++)
 		tally_deinit(&w->texts[i]);
@@ -94,6 +96,22 @@ static bool is_told(enum group_by by, const struct sample_owner *o)
 	return *o->text[group_by_text(by)] || (by == GROUP_BY_CGROUP && o->cgroup_id);
 }
 
+/*
+ * Returns the number of what a pid is at a time, so that processes which had the same one
+ * after each other are not one group, with the name of one and the user of the other.
+ * PROFILE_NONE: out of memory.
+ */
+static uint32_t image_of(struct group_work *w, const char *const *text)
+{
+	enum owner_text second = w->by == GROUP_BY_OWNER ? OWNER_UNIT : OWNER_EXE;
+	uint32_t image = tally_number(&w->images, tally_key(text[OWNER_CONTAINER]),
+				      tally_key(text[second]));
+
+	return image == PROFILE_NONE
+		       ? PROFILE_NONE
+		       : tally_number(&w->owned, image, tally_key(text[OWNER_USER]));
+}
+
 /* Returns the number of the sample's group; PROFILE_NONE: out of memory. */
 static uint32_t group_of(struct group_work *w, const struct sample_owner *o)
 {
@@ -103,11 +121,8 @@ static uint32_t group_of(struct group_work *w, const struct sample_owner *o)
 	if (!is_told(w->by, o))
 		return tally_number(&w->groups, 0, PROFILE_NONE);
 	if (has_pid(w->by)) {
-		enum owner_text second = w->by == GROUP_BY_OWNER ? OWNER_UNIT : OWNER_EXE;
 		uint32_t tid = w->by == GROUP_BY_THREAD ? o->tid : 0;
-		uint32_t image = tally_number(&w->images,
-					      tally_key(text[OWNER_CONTAINER]),
-					      tally_key(text[second]));
+		uint32_t image = image_of(w, text);
 
 		return image == PROFILE_NONE
 			       ? PROFILE_NONE

@@ -15,7 +15,8 @@ enum group_by {
 	GROUP_BY_UNIT, /* per container, because each may have an nginx.service */
 	GROUP_BY_POD,
 	/*
-	 * Pid, executable and container: after pid reuse or exec it is another process.
+	 * Pid, executable, container and user: after pid reuse or exec it is another
+	 * process.
 	 */
 	GROUP_BY_PROCESS,
 	GROUP_BY_THREAD, /* the same and tid */
@@ -25,8 +26,8 @@ enum group_by {
 	GROUP_BY_PHASE, /* computed (phase.h) unless it is a label */
 	GROUP_BY_LABEL, /* any label, by its key */
 	/*
-	 * Pid, container and unit: "processes" in JSON. Omits samples without any of
-	 * these.
+	 * Pid, container, unit and user: "processes" in JSON. Omits samples without any
+	 * of the first three.
 	 */
 	GROUP_BY_OWNER,
 	NR_GROUP_BY,

@@ -169,6 +169,37 @@ static void test_owners(void **state)
 	assert_string_equal(second->text[OWNER_USER], "");
 }
 
+/* They had the number one after the other: no row has one's name and another's user. */
+static void test_users_of_a_pid(void **state)
+{
+	static const enum group_by kinds[] = {GROUP_BY_OWNER, GROUP_BY_PROCESS,
+					      GROUP_BY_THREAD};
+	struct profile_label labels[] = {{.key = "pid", .num = 12},
+					 {.key = "tid", .num = 12},
+					 {.key = "comm", .str = "first"},
+					 {.key = "user", .str = "alice"}};
+	uint32_t l = add_location(p, add_mapping(p, "/a"), 1, MISS_NONE, "f@/a.c:1");
+
+	(void)state;
+	profile_add_sample(p, &l, 1, labels, 4, 0, (int64_t[]){3, 3 * PERIOD_NS});
+	labels[2].str = "second";
+	labels[3].str = "bob";
+	profile_add_sample(p, &l, 1, labels, 4, 0, (int64_t[]){2, 2 * PERIOD_NS});
+	labels[2].str = "thread";
+	profile_add_sample(p, &l, 1, labels, 4, 0, (int64_t[]){2, 2 * PERIOD_NS});
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		_cleanup_(groups_freep) struct groups *g = NULL;
+
+		assert_int_equal(group(kinds[i], &g, NULL), 0);
+		assert_int_equal(g->nr, 2);
+		assert_string_equal(g->items[0].text[OWNER_USER], "bob");
+		assert_int_equal(g->items[0].self.samples, 4);
+		assert_string_equal(g->items[1].text[OWNER_USER], "alice");
+		assert_string_equal(g->items[1].text[OWNER_COMM], "first");
+		assert_int_equal(g->items[1].self.samples, 3);
+	}
+}
+
 /* If the cgroup's path could not be read, the id is used. */
 static void test_cgroup_without_path(void **state)
 {
@@ -307,7 +338,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_texts),        TEST(test_processes),
 		TEST(test_phases),       TEST(test_cgroup_without_path),
-		TEST(test_owners),       TEST(test_cgroup_without_path),
+		TEST(test_owners),       TEST(test_users_of_a_pid),
 		TEST(test_no_label),     TEST(test_no_samples),
 		TEST(test_ten_thousand), TEST(test_hostile_labels),
 		TEST(test_empty_values),
