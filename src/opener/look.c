@@ -141,10 +141,11 @@ static int read_text(int fd, struct look *look)
 	uint64_t max = look->max_bytes && look->max_bytes < MAX_TEXT ? look->max_bytes
 								     : MAX_TEXT;
 	size_t cap = 0, len = 0;
+	bool is_short = false;
 	char *text = NULL;
 	ssize_t n = 1;
 
-	while (n > 0 && len < max) {
+	while (n > 0 && len < max && !is_short) {
 		size_t want = len ? len : FIRST_BYTES;
 
 		if (want > max - len)
@@ -158,6 +159,7 @@ static int read_text(int fd, struct look *look)
 		while (n < 0 && errno == EINTR);
 		if (n > 0)
 			len += (size_t)n;
+		is_short = look->rules & LOOK_ONE_PIECE && n < (ssize_t)want;
 	}
 	if (n < 0 && !len) {
 		int rc = -errno;

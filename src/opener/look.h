@@ -40,6 +40,8 @@ enum look_rules {
 	LOOK_NOFOLLOW = 1 << 2, /* the last component must not be a symlink */
 	LOOK_AS_OWNER = 1 << 3, /* with the file rights of uid and gid */
 	LOOK_WITH_FS = 1 << 4, /* also ask for the kind of its file system */
+	/* The kernel writes this PROC_TEXT in one piece: a short read is its end. */
+	LOOK_ONE_PIECE = 1 << 5,
 };
 
 /* About a file; from the kernel's cache, so that no remote server is asked. */

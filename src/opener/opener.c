@@ -255,17 +255,20 @@ static enum worker_answer receive(struct wire_reader *ret, int *ret_rc)
 	uint64_t seen_ns = clock_now_ns();
 	enum worker_answer answer;
 
-	while ((answer = worker_receive(opener.worker, ret, ret_rc)) == WORKER_PENDING) {
-		uint64_t now_ns = clock_now_ns();
+	for (;;) {
+		uint64_t now_ns;
 
+		worker_wait_until(opener.worker, (int64_t)(seen_ns + SLOW_NS));
+		answer = worker_receive(opener.worker, ret, ret_rc);
+		if (answer != WORKER_PENDING)
+			return answer;
+		now_ns = clock_now_ns();
 		if (now_ns - seen_ns >= SLOW_NS) {
 			if (worker_is_blocked(opener.worker))
 				opener.slow_ns += now_ns - seen_ns;
 			seen_ns = now_ns;
 		}
-		worker_wait_until(opener.worker, (int64_t)(seen_ns + SLOW_NS));
 	}
-	return answer;
 }
 
 /* @who  is charged if the opener gets stuck */

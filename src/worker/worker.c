@@ -23,6 +23,7 @@
 #define DEFAULT_CPU_SECONDS  600
 #define MAX_CALLS_PER_CHILD  512 /* limits the cost of leaks and of a fragmented heap */
 #define MAX_CALLS_PER_OPENER 65536 /* short ones, without libraries */
+#define CALLS_PER_CHECK      64 /* of an opener, of its CPU time; divides their number */
 #define MAX_NEEDS_PER_CALL   4096
 #define STUCK_WAIT_MS        10 /* readers and openers have little to free when they die */
 #define START_MS             10000
@@ -221,13 +222,15 @@ static void drop_stray_child(struct worker *w)
 /* Returns whether earlier calls may make this call hit the CPU limit. */
 static bool is_worn_out(const struct worker *w, unsigned int deadline_ms)
 {
-	uint64_t limit_ns = w->config.cpu_seconds * NS_PER_S;
+	bool is_opener = w->config.kind == WORKER_OPENER;
+	unsigned int max_calls = is_opener ? MAX_CALLS_PER_OPENER : MAX_CALLS_PER_CHILD;
+	unsigned int nr_next = is_opener ? CALLS_PER_CHECK : 1;
+	uint64_t next_ns = nr_next * deadline_ms * (uint64_t)NS_PER_MS;
 
-	unsigned int max_calls = w->config.kind == WORKER_OPENER ? MAX_CALLS_PER_OPENER
-								 : MAX_CALLS_PER_CHILD;
-
+	if (w->nr_child_calls % nr_next)
+		return false;
 	return w->nr_child_calls >= max_calls ||
-	       child_cpu_ns(&w->child) + deadline_ms * (uint64_t)NS_PER_MS >= limit_ns;
+	       child_cpu_ns(&w->child) + next_ns >= w->config.cpu_seconds * NS_PER_S;
 }
 
 static int ensure_child(struct worker *w, unsigned int deadline_ms)

@@ -124,6 +124,38 @@ static void looks_are_the_same_in_the_opener(void **state)
 	close(dir);
 }
 
+/* A second read would wait here until the deadline. */
+static void a_short_read_is_the_end_of_one_piece(void **state)
+{
+	char path[] = "/tmp/lineburn-opener-XXXXXX", fifo[64], text[5001];
+	struct look look = {.where = LOOK_BELOW,
+			    .what = LOOK_PROC_TEXT,
+			    .rules = LOOK_ONE_PIECE,
+			    .name = "fifo",
+			    .max_bytes = 10000};
+	int dir, writer;
+
+	(void)state;
+	assert_non_null(mkdtemp(path));
+	snprintf(fifo, sizeof(fifo), "%s/fifo", path);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	writer = open(fifo, O_RDWR | O_CLOEXEC);
+	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	memset(text, 'x', sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	for (size_t len = 1; len < sizeof(text); len += 4998) {
+		assert_int_equal(write(writer, text, len), len);
+		assert_int_equal(opener_look_at(dir, TENANT_UNKNOWN, &look), 0);
+		assert_int_equal(look.len, len);
+		assert_memory_equal(look.text, text, len);
+		look_deinit(&look);
+	}
+	close(writer);
+	close(dir);
+	unlink(fifo);
+	rmdir(path);
+}
+
 static void files_are_opened_with_the_rights_of_their_user(void **state)
 {
 	char path[] = "/tmp/lineburn-opener-XXXXXX", text[8] = "";
@@ -592,6 +624,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(looks_are_the_same_in_the_opener, begin,
+						end),
+		cmocka_unit_test_setup_teardown(a_short_read_is_the_end_of_one_piece, begin,
 						end),
 		cmocka_unit_test_setup_teardown(
 			files_are_opened_with_the_rights_of_their_user, begin, end),
