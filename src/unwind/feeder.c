@@ -737,9 +737,10 @@ static void announce_asks(struct unwind_feeder *w)
 
 	for (size_t i = 0; w->reader->share.is_shared && i < w->nr_used; i++) {
 		uint32_t id = w->used[i];
-		const struct process *p = unknown_process(w, id);
+		const struct process *p =
+			ask_is_due(&w->images[id].interp) ? unknown_process(w, id) : NULL;
 
-		if (p && ask_is_due(&w->images[id].interp))
+		if (p)
 			time_share_waits(&w->reader->share, p->tenant, now_ns);
 	}
 }
@@ -808,10 +809,10 @@ static void find_interps(struct unwind_feeder *w, uint64_t deadline_ns)
 static struct process *cut_process(struct unwind_feeder *w, uint32_t id)
 {
 	const struct image_interp *interp = &w->images[id].interp;
-	struct process *p = process_of(w, id);
+	struct process *p = interp->number && !interp->is_banned ? process_of(w, id)
+								 : NULL;
 
-	return p && p->interp_codes.nr_cut && interp->number && !interp->is_banned ? p
-										   : NULL;
+	return p && p->interp_codes.nr_cut ? p : NULL;
 }
 
 /* As announce_asks(). */
@@ -898,6 +899,16 @@ static void want_page(struct unwind_feeder *w, const struct process *p, uint64_t
 		unwind_files_want(w->files, m, ip, p->tenant);
 }
 
+/* Does another file load its libraries? An exec maps both. */
+static bool has_loader(const struct process *p)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < p->maps.nr_live; i++)
+		nr += p->maps.items[p->maps.live[i]].kind == MAPPING_FILE;
+	return nr > 1;
+}
+
 static void take_request(struct unwind_feeder *w, const struct waiting_request *waiting)
 {
 	const struct lb_unwind_request *r = &waiting->request;
@@ -914,7 +925,7 @@ static void take_request(struct unwind_feeder *w, const struct waiting_request *
 		mark(w, img);
 	if (r->ip)
 		want_page(w, p, r->ip);
-	else
+	else if (has_loader(p))
 		w->look_again_ns = clock_now_ns() + LOADING_NS;
 }
 
