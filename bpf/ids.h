@@ -7,6 +7,7 @@
 #define LB_BPF_IDS_H
 
 #include "arch.h"
+#include "walk.h"
 
 /* As in filter.h: CO-RE finds these by name. */
 struct id___ids {
@@ -46,8 +47,21 @@ struct fs_struct___ids {
 	struct path___ids root;
 } __attribute__((preserve_access_index));
 
+struct upid___ids {
+	int nr;
+} __attribute__((preserve_access_index));
+
+struct pid___ids {
+	unsigned int level;
+	struct upid___ids numbers[1]; /* level + 1 */
+} __attribute__((preserve_access_index));
+
 struct task_struct___ids {
 	struct task_struct___ids *group_leader;
+	struct task_struct___ids *real_parent;
+	struct pid___ids *thread_pid;
+	void *cgroups; /* struct css_set */
+	int tgid;
 	/*
 	 * Not cred, which the kernel overrides while it works for the task (overlayfs).
 	 */
@@ -80,6 +94,37 @@ static __always_inline __u32 lb_user_ns(void)
 	const struct cred___ids *cred = LB_TASK(leader, real_cred);
 
 	return cred ? BPF_CORE_READ(cred, user_ns, ns.inum) : 0;
+}
+
+/* Returns the pid of the process in its innermost namespace; 0: unknown. */
+static __always_inline __u32 lb_ns_tgid(void)
+{
+	struct pid___ids *pid = BPF_CORE_READ(lb_leader(), thread_pid);
+	unsigned int level = BPF_CORE_READ(pid, level);
+	void *numbers = (void *)pid + bpf_core_field_offset(struct pid___ids, numbers);
+	struct upid___ids *own = numbers + level * bpf_core_type_size(struct upid___ids);
+
+	return BPF_CORE_READ(own, nr);
+}
+
+/* A css_set has one cgroup of each hierarchy. No address of the kernel is told. */
+static __always_inline __u64 lb_cgroups_of(struct task_struct___ids *leader)
+{
+	return lb_mix(hash_seed, (__u64)BPF_CORE_READ(leader, cgroups));
+}
+
+/* Reads its cgroups, and those of its parent, at one time. */
+static __always_inline void lb_read_cgroups(struct lb_ids *ret)
+{
+	struct task_struct___ids *leader = lb_leader(), *parent;
+
+	ret->cgroups = ret->parents_cgroups = 0;
+	parent = BPF_CORE_READ(leader, real_parent, group_leader);
+	ret->ppid = BPF_CORE_READ(parent, tgid);
+	if (!bpf_core_field_exists(leader->cgroups))
+		return;
+	ret->cgroups = lb_cgroups_of(leader);
+	ret->parents_cgroups = lb_cgroups_of(parent);
 }
 
 /* Returns the id of the mount whose root is the process's root; 0: none, or unknown. */

@@ -154,6 +154,8 @@ __noinline int lb_wake(__u64 now, __u64 user, __u64 for_drain)
 	first->ids.gid = user >> 32;
 	first->ids.user_ns = lb_user_ns();
 	first->ids.root_mount = lb_root_mount();
+	first->ids.ns_tgid = lb_ns_tgid();
+	lb_read_cgroups(&first->ids);
 	bpf_ringbuf_submit(first, 0);
 	return 0;
 }

@@ -157,6 +157,12 @@ _Static_assert(sizeof(struct lb_body) == 40 + 8 * LB_MAX_FRAMES, "no padding");
 
 /* Credentials and root directory of a program image's leader at a sample. */
 struct lb_ids {
+	/*
+	 * Of the cgroups of the process, and of its parent: equal numbers that were read
+	 * at one time mean the same cgroups in all hierarchies. 0: not read
+	 */
+	__u64 cgroups, parents_cgroups;
+	__u32 ppid; /* its parent now; 0: not read */
 	__u32 uid, gid; /* effective, initial user namespace; LB_NO_ID: not read */
 	__u32 user_ns; /* inode number of its user namespace; 0: not read */
 	/*
@@ -164,6 +170,7 @@ struct lb_ids {
 	 * mount's root.
 	 */
 	__u32 root_mount;
+	__u32 ns_tgid; /* its pid in its own (innermost) pid namespace; 0: not read */
 };
 #define LB_NO_ID 0xffffffffU
 
@@ -178,7 +185,7 @@ struct lb_first_sample {
 	__u32 exec_id;
 	struct lb_ids ids;
 };
-_Static_assert(sizeof(struct lb_first_sample) == 40, "no padding in records");
+_Static_assert(sizeof(struct lb_first_sample) == 64, "no padding in records");
 
 /*
  * Per CPU and slot. ticks = idle + other + sampled, and

@@ -16,7 +16,8 @@ static size_t find(const struct ahead *a, uint32_t tgid)
 	return none;
 }
 
-bool ahead_want(struct ahead *a, int proc_fd, uint32_t tgid, struct tenant who)
+bool ahead_want(struct ahead *a, int proc_fd, uint32_t tgid, struct tenant who,
+		unsigned int parts)
 {
 	struct proc_view_request *r = &a->items[a->nr];
 
@@ -24,6 +25,7 @@ bool ahead_want(struct ahead *a, int proc_fd, uint32_t tgid, struct tenant who)
 		return true;
 	*r = (struct proc_view_request){.proc_dir = proc_dir_open(proc_fd, tgid),
 					.who = who,
+					.parts = parts,
 					.view = PROC_VIEW_NONE};
 	if (r->proc_dir >= 0)
 		a->tgids[a->nr++] = tgid;

@@ -16,9 +16,11 @@ struct ahead {
 };
 
 /**
- * Notes a process of @who. Return: whether there is room for one more.
+ * Notes a process of @who. @parts  of proc_view_part. Return: whether there is room for one
+ * more.
  */
-bool ahead_want(struct ahead *a, int proc_fd, uint32_t tgid, struct tenant who);
+bool ahead_want(struct ahead *a, int proc_fd, uint32_t tgid, struct tenant who,
+		unsigned int parts);
 
 /** Reads all that were noted since ahead_forget(). */
 void ahead_read(struct ahead *a);

@@ -354,6 +354,8 @@ static void use_reported_ids(const struct process_table *t, struct image *img)
 
 	p->uid = img->told.uid;
 	p->gid = img->told.gid;
+	if (img->told.ns_tgid)
+		p->ns_tgid = img->told.ns_tgid;
 	if (img->told_ns < img->ids_ns)
 		return; /* it may have left our user namespace since */
 	p->in_our_user_ns = img->told.user_ns && img->told.user_ns == t->user_ns;
@@ -447,9 +449,37 @@ static bool use_root(struct process_table *t, struct image *img, struct proc_vie
 	return true;
 }
 
+/*
+ * The owner was read between two times that the kernel told the same: it is that of these
+ * cgroups.
+ */
+static void tell_cgroups(struct image *img, uint64_t cgroups, uint64_t time_ns)
+{
+	if (!cgroups || time_ns <= img->cgroups_ns)
+		return;
+	if (cgroups == img->cgroups && img->cgroups_ns < img->owner_ns &&
+	    img->owner_ns < time_ns) {
+		img->owner_cgroups = cgroups;
+		img->owner_cgroups_ns = img->owner_ns;
+	}
+	img->cgroups = cgroups;
+	img->cgroups_ns = time_ns;
+}
+
+void image_tell_parent(struct process_table *t, const struct lb_ids *ids,
+		       uint64_t time_ns)
+{
+	struct image *parent = ids->ppid ? image_at(t, ids->ppid, time_ns) : NULL;
+
+	if (parent)
+		tell_cgroups(parent, ids->parents_cgroups, time_ns);
+}
+
 void image_tell_ids(struct process_table *t, struct image *img, const struct lb_ids *ids,
 		    uint64_t time_ns)
 {
+	image_tell_parent(t, ids, time_ns);
+	tell_cgroups(img, ids->cgroups, time_ns);
 	if (ids->uid == LB_NO_ID || time_ns < img->told_ns || img->proc.is_kernel_thread)
 		return;
 	img->told = *ids;
@@ -462,6 +492,65 @@ void image_tell_ids(struct process_table *t, struct image *img, const struct lb_
 }
 
 /* ---- reading /proc ---- */
+
+#define READ_IDENTITY (PROC_VIEW_ROOT | PROC_VIEW_IDENTITY)
+
+/* Is the rest of its identity known with these ids? As in use_reported_ids() and -root(). */
+static bool is_told(const struct process_table *t, const struct lb_ids *ids,
+		    uint64_t time_ns)
+{
+	return time_ns && ids->uid != LB_NO_ID && ids->ns_tgid && ids->user_ns &&
+	       ids->user_ns == t->user_ns &&
+	       roots_have_mount(t->roots, ids->root_mount, time_ns);
+}
+
+const char *image_exe_by_exec(const struct process_table *t, const struct image *img)
+{
+	const struct maps *maps = &img->proc.maps;
+
+	if (!img->by_exec || img->read_ns || image_is_stale(t, img) || !maps->nr ||
+	    maps->items[0].kind != MAPPING_FILE)
+		return NULL;
+	return maps->items[0].path;
+}
+
+struct image *image_parent_beside(struct process_table *t, const struct lb_ids *ids,
+				  uint64_t time_ns)
+{
+	if (!ids->cgroups || ids->cgroups != ids->parents_cgroups || !ids->ppid)
+		return NULL;
+	return image_at(t, ids->ppid, time_ns);
+}
+
+/*
+ * A set of cgroups that is freed gives its number to the next one. If the parent went there
+ * by way of a third one, while nothing was told of it, its children have the wrong owner for
+ * so long.
+ */
+#define OWNER_IS_NEW_NS 10000000000ull
+
+bool image_owner_is_told(struct process_table *t, const struct lb_ids *ids,
+			 uint64_t time_ns)
+{
+	const struct image *parent = image_parent_beside(t, ids, time_ns);
+
+	return parent && parent->owner_cgroups == ids->cgroups &&
+	       time_ns < parent->owner_cgroups_ns + OWNER_IS_NEW_NS;
+}
+
+unsigned int image_first_parts(struct process_table *t, const struct image *img,
+			       const struct lb_ids *ids, uint64_t time_ns)
+{
+	unsigned int parts = 0;
+
+	if (!is_told(t, ids, time_ns))
+		parts |= READ_IDENTITY;
+	if (!image_owner_is_told(t, ids, time_ns))
+		parts |= PROC_VIEW_CGROUP;
+	if (!img || !image_exe_by_exec(t, img))
+		parts |= PROC_VIEW_EXE;
+	return parts;
+}
 
 static bool is_zombie(const struct proc_stat *stat)
 {
@@ -512,7 +601,7 @@ static int take_ahead(struct process_table *t, uint32_t tgid, struct proc_view *
 }
 
 /* The same with more of it. @view  the caller frees it, whatever this returns */
-static int view_process(struct process_table *t, uint32_t tgid, enum proc_view_part last,
+static int view_process(struct process_table *t, uint32_t tgid, unsigned int parts,
 			struct proc_view *view)
 {
 	_cleanup_close_ int dir = take_ahead(t, tgid, view);
@@ -524,7 +613,7 @@ static int view_process(struct process_table *t, uint32_t tgid, enum proc_view_p
 		dir = proc_dir_open(t->proc_fd, tgid);
 		if (dir < 0)
 			return -ESRCH;
-		proc_view_read(dir, last, view);
+		proc_view_read(dir, parts, view);
 	}
 	if (view->stat_rc)
 		return -ESRCH;
@@ -535,7 +624,7 @@ static int view_process(struct process_table *t, uint32_t tgid, enum proc_view_p
 	if (thread < 0)
 		return thread;
 	proc_view_deinit(view);
-	proc_view_read(thread, last, view);
+	proc_view_read(thread, parts, view);
 	view->stat = stat;
 	return thread;
 }
@@ -672,8 +761,9 @@ struct image *image_from_proc(struct process_table *t, const struct lb_image *id
 void image_scan(struct process_table *t, uint32_t tgid)
 {
 	_cleanup_(proc_view_deinit) struct proc_view view;
-	_cleanup_close_ int dir = view_process(
-		t, tgid, t->is_shared ? PROC_VIEW_CGROUP : PROC_VIEW_IDENTITY, &view);
+	unsigned int for_tenant = t->is_shared ? PROC_VIEW_CGROUP : 0;
+	_cleanup_close_ int dir =
+		view_process(t, tgid, READ_IDENTITY | for_tenant, &view);
 	struct image *img = dir < 0 ? NULL : image_for(t, tgid, &view.stat);
 
 	if (!img)
@@ -811,17 +901,25 @@ static void look_at_jit_files(struct process_table *t, struct image *img, int pr
 		jitdump_look(&img->proc, proc_dir, &t->budget);
 }
 
+/* Has a sampled image all that is read of /proc at its first sample? */
+static bool is_all_told(struct process_table *t, const struct image *img)
+{
+	return !img->may_have_jit_code && !img->has_jitdump &&
+	       (img->was_read ? !img->ids_ns
+			      : !image_first_parts(t, img, &img->told, img->told_ns));
+}
+
 /*
  * Opens the files without reading /proc, which saves time for the many processes that
- * end before a sample. Works while the image has no sample and all its files are in the
- * cache. Return: false if it did not work.
+ * end before a sample, or soon after. Works while all its files are in the cache, and it
+ * has no sample, or the kernel told the rest. Return: false if it did not work.
  */
 static bool open_unread(struct process_table *t, struct image *img)
 {
 	struct maps *maps = &img->proc.maps;
 
-	if (img->sampled_ns || !img->maps_known || !maps->nr_live ||
-	    image_is_stale(t, img) || image_is_ended(img))
+	if (!img->maps_known || !maps->nr_live || image_is_stale(t, img) ||
+	    image_is_ended(img) || (img->sampled_ns && !is_all_told(t, img)))
 		return false;
 	for (size_t i = 0; i < maps->nr; i++) {
 		struct mapping *m = &maps->items[i];
@@ -834,6 +932,10 @@ static bool open_unread(struct process_table *t, struct image *img)
 		maps->nr_changes++;
 	}
 	img->unopened = false;
+	if (img->sampled_ns) {
+		img->was_read = true;
+		use_reported_root(t, img);
+	}
 	return true;
 }
 
@@ -867,7 +969,9 @@ static int keep_dir(struct process_table *t, struct image *img)
 		return img->proc_dir;
 	image_forget_view(t);
 	dir = view_process(t, img->proc.tgid,
-			   img->was_read ? PROC_VIEW_IDENTITY : PROC_VIEW_OWNER,
+			   img->was_read
+				   ? READ_IDENTITY
+				   : image_first_parts(t, img, &img->told, img->told_ns),
 			   &t->view);
 	t->viewed = img;
 	if (dir < 0 || !is_ticks_of(img, &t->view.stat)) {

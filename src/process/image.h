@@ -44,6 +44,10 @@ struct image {
 	struct lb_ids told; /* the newest ids from the kernel */
 	uint64_t told_ns; /* of the sample with these ids; 0: none */
 	uint64_t owner_ns; /* just before its cgroup was read last; 0: never */
+	uint64_t cgroups,
+		cgroups_ns; /* lb_ids.cgroups, and when it was so; 0: not told */
+	/* Those of its owner, and when that was read: told alike before and after; 0: not */
+	uint64_t owner_cgroups, owner_cgroups_ns;
 	uint64_t sampled_ns; /* first sample; 0: never */
 	uint64_t last_sample_ns; /* last drained sample */
 	uint64_t lost_seq; /* of the table, when its mappings were last complete */
@@ -190,8 +194,34 @@ void image_count_maps(struct process_table *t, const struct image *img, size_t n
  */
 void image_tell_ids(struct process_table *t, struct image *img, const struct lb_ids *ids,
 		    uint64_t time_ns);
+/** Takes what the kernel told of a process's parent at @time_ns. */
+void image_tell_parent(struct process_table *t, const struct lb_ids *ids,
+		       uint64_t time_ns);
 /** Drops ids read from /proc, which may be another program's; keeps the kernel's. */
 void image_forget_ids(struct process_table *t, struct image *img);
+
+/** Returns its executable from the exec event, if no event was lost since; NULL: unknown. */
+const char *image_exe_by_exec(const struct process_table *t, const struct image *img);
+
+/**
+ * Returns the parent of a process that the kernel told this of at @time_ns, if both were in
+ * the same cgroups; else NULL.
+ */
+struct image *image_parent_beside(struct process_table *t, const struct lb_ids *ids,
+				  uint64_t time_ns);
+/** Is the owner of that process its parent's, which is known? */
+bool image_owner_is_told(struct process_table *t, const struct lb_ids *ids,
+			 uint64_t time_ns);
+
+/**
+ * Returns what has to be read of /proc, of proc_view_part, before its files are opened for
+ * the first time; 0: the kernel told all.
+ *
+ * @img      NULL: not known
+ * @ids      what the kernel told of it at @time_ns; 0: nothing
+ */
+unsigned int image_first_parts(struct process_table *t, const struct image *img,
+			       const struct lb_ids *ids, uint64_t time_ns);
 
 /**
  * Opens the /proc directory of @img's process, or of a living thread of it.

@@ -173,6 +173,7 @@ static bool fill_cgroup(struct process_table *t, struct image *img,
 		return false;
 	fill_by_cgroup(t, hierarchy, path, len, &img->proc.owner);
 	img->owner_ns = read_ns;
+	img->owner_cgroups = 0;
 	return true;
 }
 
@@ -223,17 +224,6 @@ static const char *exe_by_maps(const struct maps *maps)
 	return NULL;
 }
 
-/* Returns the executable from the exec event, if no event was lost since. */
-static const char *exe_by_exec(const struct process_table *t, const struct image *img)
-{
-	const struct maps *maps = &img->proc.maps;
-
-	if (!img->by_exec || img->read_ns || image_is_stale(t, img) || !maps->nr ||
-	    maps->items[0].kind != MAPPING_FILE)
-		return NULL;
-	return maps->items[0].path;
-}
-
 /* Reads the owner, unless it is gone or was read after @since_ns. */
 static bool read_owner(struct process_table *t, struct image *img, uint64_t since_ns)
 {
@@ -281,34 +271,64 @@ static bool can_wait(struct process_table *t, const struct image *img)
 	       parent->owner_ns < img->fork_ns;
 }
 
-static void take_over(struct process_table *t, struct image *img)
+static void take_over(struct image *img, const struct image *from)
 {
 	const char *exe = img->proc.owner.exe;
 
-	img->proc.owner = nearest_known(t, img)->proc.owner;
+	img->proc.owner = from->proc.owner;
 	img->proc.owner.exe = exe;
+}
+
+/*
+ * A program that starts short commands is in the same cgroups as they, so that these need
+ * not be read for each command. It is read for the first one. Not the command's are taken
+ * for it: that may have been moved since it was told of.
+ */
+static void read_parent(struct process_table *t, const struct image *img)
+{
+	struct image *parent = image_parent_beside(t, &img->told, img->told_ns);
+
+	if (parent && parent != img)
+		read_owner(t, parent, parent->cgroups_ns);
+}
+
+/* Return: false: it was not told. */
+static bool fill_by_parent(struct process_table *t, struct image *img)
+{
+	const struct image *parent;
+
+	if (!image_owner_is_told(t, &img->told, img->told_ns))
+		return false;
+	parent = image_parent_beside(t, &img->told, img->told_ns);
+	take_over(img, parent);
+	img->owner_ns = img->told_ns;
+	img->owner_cgroups = parent->owner_cgroups;
+	img->owner_cgroups_ns = parent->owner_cgroups_ns;
+	return true;
 }
 
 void owner_fill_late(struct process_table *t, struct image *img)
 {
 	img->owner_waits = false;
-	take_over(t, img);
+	take_over(img, nearest_known(t, img));
 }
 
 void owner_fill(struct process_table *t, struct image *img)
 {
 	struct process_owner *owner = &img->proc.owner;
-	const char *none = strpool_add(t->pool, ""), *exe = exe_by_exec(t, img);
+	const char *none = strpool_add(t->pool, ""), *exe = image_exe_by_exec(t, img);
 	const struct proc_view *view = t->viewed == img ? &t->view : NULL;
 
 	if (exe)
 		owner->exe = exe;
 	else if (view)
 		fill_exe(t, img, view);
-	if (!view || !fill_cgroup(t, img, &view->cgroup, view->from_ns)) {
+	if (view && fill_cgroup(t, img, &view->cgroup, view->from_ns)) {
+		read_parent(t, img);
+	} else if (!fill_by_parent(t, img)) {
 		img->owner_waits = can_wait(t, img);
 		if (!img->owner_waits)
-			take_over(t, img);
+			take_over(img, nearest_known(t, img));
 	}
 	if (!owner->exe)
 		owner->exe = exe_by_maps(&img->proc.maps);

@@ -271,14 +271,14 @@ void proc_tree_mark_descendants(struct proc_tree *tree)
 /* ---- the files of one process: the opener finds its tenant, if that matters ---- */
 
 /*
- * The kernel writes each of these in one piece, so it is read as far as @max bytes and
- * not in part: a read shorter than asked for is the whole file (seq_read(), fs/seq_file.c;
- * of uid_map at most a page, which begins with id 0).
+ * The kernel writes each of these in one piece, so a short read is its end
+ * (seq_read_iter(), fs/seq_file.c). Of uid_map the begin is enough, which has id 0.
  */
 static struct look text_of(const char *name, uint64_t max)
 {
 	return (struct look){.where = LOOK_BELOW,
 			     .what = LOOK_PROC_TEXT,
+			     .rules = LOOK_ONE_PIECE,
 			     .name = name,
 			     .max_bytes = max,
 			     .fd = -1};
@@ -355,13 +355,14 @@ enum {
 	NR_VIEW_LOOKS
 };
 
-static const size_t nr_looks[] = {[PROC_VIEW_ROOT] = VIEW_STATUS,
-				  [PROC_VIEW_IDENTITY] = VIEW_CGROUP,
-				  [PROC_VIEW_CGROUP] = VIEW_EXE,
-				  [PROC_VIEW_OWNER] = NR_VIEW_LOOKS};
+static const unsigned int part_of[] = {
+	[VIEW_STAT] = PROC_VIEW_STAT,        [VIEW_ROOT] = PROC_VIEW_ROOT,
+	[VIEW_STATUS] = PROC_VIEW_IDENTITY,  [VIEW_UID_MAP] = PROC_VIEW_IDENTITY,
+	[VIEW_USER_NS] = PROC_VIEW_IDENTITY, [VIEW_CGROUP] = PROC_VIEW_CGROUP,
+	[VIEW_EXE] = PROC_VIEW_EXE,          [VIEW_ROOT_PATH] = PROC_VIEW_EXE};
 
-static void begin_view(struct look *looks, enum proc_view_part last,
-		       struct proc_view *ret)
+/* Return: how many looks these parts take. */
+static size_t begin_view(struct look *looks, unsigned int parts, struct proc_view *ret)
 {
 	const struct look all[NR_VIEW_LOOKS] = {
 		[VIEW_STAT] = text_of("stat", STAT_BYTES),
@@ -374,21 +375,30 @@ static void begin_view(struct look *looks, enum proc_view_part last,
 		[VIEW_ROOT_PATH] = {.what = LOOK_LINK, .name = "root", .fd = -1},
 	};
 
-	memcpy(looks, all, sizeof(all));
-	for (size_t i = nr_looks[last]; i < NR_VIEW_LOOKS; i++)
-		looks[i].rc = -ENODATA;
-	*ret = (struct proc_view){.from_ns = clock_now_ns(), .identity_rc = -ENODATA};
+	size_t nr = 0;
+
+	for (size_t i = 0; i < NR_VIEW_LOOKS; i++)
+		if (part_of[i] & (parts | PROC_VIEW_STAT))
+			looks[nr++] = all[i];
+	*ret = (struct proc_view){.from_ns = clock_now_ns()};
+	return nr;
 }
 
-/* Takes the results of the looks. */
-static void end_view(struct look *looks, enum proc_view_part last, struct proc_view *ret)
+/* Takes the results of the looks that begin_view() made. */
+static void end_view(const struct look *made, unsigned int parts, struct proc_view *ret)
 {
+	struct look looks[NR_VIEW_LOOKS];
+	size_t nr = 0;
+
 	ret->until_ns = clock_now_ns();
+	for (size_t i = 0; i < NR_VIEW_LOOKS; i++)
+		looks[i] = part_of[i] & (parts | PROC_VIEW_STAT)
+				   ? made[nr++]
+				   : (struct look){.rc = -ENODATA, .fd = -1};
 	ret->stat_rc = looks[VIEW_STAT].rc
 			       ? looks[VIEW_STAT].rc
 			       : proc_stat_parse(looks[VIEW_STAT].text, &ret->stat);
-	if (last >= PROC_VIEW_IDENTITY)
-		ret->identity_rc = read_identity(&looks[VIEW_STATUS], &ret->identity);
+	ret->identity_rc = read_identity(&looks[VIEW_STATUS], &ret->identity);
 	for (size_t i = VIEW_STATUS; i < VIEW_CGROUP; i++)
 		look_deinit(&looks[i]);
 	look_deinit(&looks[VIEW_STAT]);
@@ -398,13 +408,13 @@ static void end_view(struct look *looks, enum proc_view_part last, struct proc_v
 	ret->root_path = looks[VIEW_ROOT_PATH];
 }
 
-void proc_view_read(int proc_dir, enum proc_view_part last, struct proc_view *ret)
+void proc_view_read(int proc_dir, unsigned int parts, struct proc_view *ret)
 {
 	struct look looks[NR_VIEW_LOOKS];
+	size_t nr = begin_view(looks, parts, ret);
 
-	begin_view(looks, last, ret);
-	opener_look(proc_dir, TENANT_UNKNOWN, looks, nr_looks[last]);
-	end_view(looks, last, ret);
+	opener_look(proc_dir, TENANT_UNKNOWN, looks, nr);
+	end_view(looks, parts, ret);
 }
 
 void proc_views_read(struct proc_view_request *requests, size_t nr)
@@ -413,16 +423,18 @@ void proc_views_read(struct proc_view_request *requests, size_t nr)
 	struct look_group groups[OPENER_MAX_GROUPS];
 
 	for (size_t i = 0; i < nr; i++) {
-		begin_view(looks[i], PROC_VIEW_OWNER, &requests[i].view);
-		groups[i] = (struct look_group){.base_fd = requests[i].proc_dir,
-						.who = requests[i].who,
-						.looks = looks[i],
-						.nr = NR_VIEW_LOOKS};
+		struct proc_view_request *r = &requests[i];
+
+		groups[i] = (struct look_group){
+			.base_fd = r->proc_dir,
+			.who = r->who,
+			.looks = looks[i],
+			.nr = begin_view(looks[i], r->parts, &r->view)};
 	}
 	opener_look_groups(groups, nr);
 	for (size_t i = 0; i < nr; i++) {
 		requests[i].is_read = looks[i][VIEW_STAT].rc != -EAGAIN;
-		end_view(looks[i], PROC_VIEW_OWNER, &requests[i].view);
+		end_view(looks[i], requests[i].parts, &requests[i].view);
 	}
 }
 
@@ -495,8 +507,10 @@ ssize_t proc_dir_maps(int proc_dir, uint64_t time_ns, struct strpool *pool,
 		      int (*add)(void *, const struct mapping *), void *ctx)
 {
 	_cleanup_(look_deinit) struct look look = text_of("maps", MAX_MAPS_BYTES);
-	int rc = opener_look_at(proc_dir, TENANT_UNKNOWN, &look);
+	int rc;
 
+	look.rules = 0; /* a read ends before a line that would not fit */
+	rc = opener_look_at(proc_dir, TENANT_UNKNOWN, &look);
 	if (rc)
 		return rc;
 	maps_parse(look.text, look.len, time_ns, pool, add, ctx);

@@ -142,24 +142,26 @@ struct proc_view {
 		.root.fd = -1, .cgroup.fd = -1, .exe.fd = -1, .root_path.fd = -1})
 
 enum proc_view_part {
-	PROC_VIEW_ROOT,
-	PROC_VIEW_IDENTITY,
-	PROC_VIEW_CGROUP,
-	PROC_VIEW_OWNER
+	PROC_VIEW_STAT = 1 << 0, /* is always read */
+	PROC_VIEW_ROOT = 1 << 1,
+	PROC_VIEW_IDENTITY = 1 << 2,
+	PROC_VIEW_CGROUP = 1 << 3,
+	PROC_VIEW_EXE = 1 << 4, /* with root_path */
 };
 
-/** Reads the parts up to @last; stat is always read. Free with proc_view_deinit(). */
-void proc_view_read(int proc_dir, enum proc_view_part last, struct proc_view *ret);
+/** @parts  of proc_view_part. Free with proc_view_deinit(). */
+void proc_view_read(int proc_dir, unsigned int parts, struct proc_view *ret);
 void proc_view_deinit(struct proc_view *view);
 
 struct proc_view_request {
 	int proc_dir; /* borrowed */
 	struct tenant who; /* it is its process */
+	unsigned int parts; /* of proc_view_part */
 	struct proc_view view; /* the result; the caller frees it */
 	bool is_read; /* false: it has to be read alone */
 };
 
-/** Reads whole views in one request. @nr  at most OPENER_MAX_GROUPS */
+/** Reads views in one request. @nr  at most OPENER_MAX_GROUPS */
 void proc_views_read(struct proc_view_request *requests, size_t nr);
 
 /** Reads its cgroups as text (cgroups(7)). @ret  the caller frees it */

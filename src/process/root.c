@@ -96,17 +96,28 @@ struct root *roots_take(struct roots *roots, struct look *found, struct tenant w
 	return root;
 }
 
-struct root *roots_find_mount(const struct roots *roots, uint64_t mount_id,
-			      uint64_t time_ns)
+static struct root *find_mount(const struct roots *roots, uint64_t mount_id,
+			       uint64_t time_ns)
 {
 	for (size_t i = 0; mount_id && i < roots->nr; i++) {
 		struct root *root = roots->items[i];
 
 		if (root->is_mount_root && root->key.mount_id == mount_id &&
 		    root->since_ns < time_ns)
-			return root_ref(root);
+			return root;
 	}
 	return NULL;
+}
+
+struct root *roots_find_mount(const struct roots *roots, uint64_t mount_id,
+			      uint64_t time_ns)
+{
+	return root_ref(find_mount(roots, mount_id, time_ns));
+}
+
+bool roots_have_mount(const struct roots *roots, uint64_t mount_id, uint64_t time_ns)
+{
+	return find_mount(roots, mount_id, time_ns);
 }
 
 struct root *root_ref(struct root *root)

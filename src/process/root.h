@@ -60,6 +60,9 @@ struct root *roots_take(struct roots *roots, struct look *found, struct tenant w
 struct root *roots_find_mount(const struct roots *roots, uint64_t mount_id,
 			      uint64_t time_ns);
 
+/** Same, without a reference. Return: whether there is one. */
+bool roots_have_mount(const struct roots *roots, uint64_t mount_id, uint64_t time_ns);
+
 /** Takes a reference. @root may be NULL. Returns @root. */
 struct root *root_ref(struct root *root);
 /** Drops a reference: the last one closes it. @root may be NULL. */

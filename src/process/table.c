@@ -769,8 +769,10 @@ bool process_table_announce(struct process_table *t, const struct lb_first_sampl
 	struct lb_image id = {first->start_boottime_ns, first->tgid, first->exec_id};
 	const struct image *img = image_identified(t, &id);
 	struct tenant who = {.uid = first->ids.uid};
+	unsigned int parts;
 
 	_Static_assert(LB_NO_ID == TENANT_UNKNOWN_UID, "a user who is not known");
+	image_tell_parent(t, &first->ids, first->time_ns);
 	if (!img)
 		img = image_newest(t, first->tgid);
 	else if (img->was_read)
@@ -779,7 +781,8 @@ bool process_table_announce(struct process_table *t, const struct lb_first_sampl
 		return true;
 	if (img && img->proc.tenant.container)
 		who = img->proc.tenant; /* users of a container are not those outside */
-	return ahead_want(&t->ahead, t->proc_fd, first->tgid, who);
+	parts = image_first_parts(t, img, &first->ids, first->time_ns);
+	return !parts || ahead_want(&t->ahead, t->proc_fd, first->tgid, who, parts);
 }
 
 void process_table_read_announced(struct process_table *t)

@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <fcntl.h>
 #include <linux/io_uring.h>
+#include <linux/stat.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -20,6 +21,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,6 +46,7 @@ enum change {
 	BY_KERNEL, /* the kernel touches the pages, in read(2) */
 	BY_WORKER, /* a thread that the kernel makes touches them, for io_uring */
 	IN_CHILD, /* fork: the child's child touches the pages and ends */
+	ELSEWHERE, /* the same, in another cgroup and pid namespace */
 	BY_TWO, /* threads on two CPUs touch a page each, at once: a meeting */
 };
 
@@ -74,6 +77,7 @@ struct fixture {
 	uint64_t nr_in_kernel; /* samples with a kernel stack */
 	uint32_t max_kern; /* frames of the longest one */
 	uint64_t nr_first; /* first samples that were announced */
+	struct lb_first_sample first; /* the last one, of any process */
 	bool wrong_source;
 	struct meeting meetings[NR_MEETINGS];
 };
@@ -231,6 +235,56 @@ static void meet_all(void)
 
 /* ---- the child ---- */
 
+/* A cgroup of this run, in the first hierarchy that allows it; "": in none. */
+static char cgroup[64];
+
+static void make_cgroup(void)
+{
+	static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified",
+					     "/sys/fs/cgroup/freezer"};
+
+	for (size_t i = 0; i < sizeof(mounts) / sizeof(mounts[0]); i++) {
+		snprintf(cgroup, sizeof(cgroup), "%s/lineburn-test-%d", mounts[i],
+			 (int)getpid());
+		if (!mkdir(cgroup, 0755)) {
+			char procs[96];
+
+			snprintf(procs, sizeof(procs), "%s/cgroup.procs", cgroup);
+			if (!access(procs, W_OK))
+				return;
+			rmdir(cgroup);
+		}
+	}
+	cgroup[0] = '\0';
+}
+
+static void enter_cgroup(void)
+{
+	char procs[96];
+	int fd;
+
+	snprintf(procs, sizeof(procs), "%s/cgroup.procs", cgroup);
+	fd = open(procs, O_WRONLY | O_CLOEXEC);
+	/* It was announced in its parent's cgroup; as another user it is once more. */
+	if (fd < 0 || write(fd, "0", 1) != 1 || seteuid(FIRST_UID))
+		_exit(8);
+	close(fd);
+}
+
+static pid_t fork_for(enum change change)
+{
+	pid_t child;
+
+	if (change != IN_CHILD && change != ELSEWHERE)
+		return 0;
+	if (change == ELSEWHERE && unshare(CLONE_NEWPID))
+		_exit(8);
+	child = fork();
+	if (!child && change == ELSEWHERE)
+		enter_cgroup();
+	return child;
+}
+
 static void obey(int orders, int done)
 {
 	struct order order;
@@ -238,13 +292,13 @@ static void obey(int orders, int done)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, NAME);
 	while (read(orders, &order, sizeof(order)) == sizeof(order)) {
-		pid_t child = order.change == IN_CHILD ? fork() : 0;
+		pid_t child = fork_for(order.change);
 
 		if (order.change == BY_TWO)
 			meet_all();
 		else if (!child)
 			touch_all(order);
-		if (!child && order.change == IN_CHILD)
+		if (!child && (order.change == IN_CHILD || order.change == ELSEWHERE))
 			_exit(0);
 		if (child)
 			waitpid(child, NULL, 0);
@@ -291,6 +345,7 @@ static void note_first(void *ctx, const struct lb_first_sample *first)
 	struct fixture *f = ctx;
 
 	f->nr_first += first->tgid == (uint32_t)f->child;
+	f->first = *first;
 }
 
 /* Reads the samples since the last call. Return: those at the instruction. */
@@ -647,6 +702,52 @@ static void rows_hold_the_times_of_both_cpus(void **state)
 	sums_close(f);
 }
 
+static uint32_t mount_of_root(void)
+{
+	struct statx stx = {0};
+
+	assert_int_equal(statx(AT_FDCWD, "/", 0, STATX_MNT_ID, &stx), 0);
+	return stx.stx_attributes & STATX_ATTR_MOUNT_ROOT ? (uint32_t)stx.stx_mnt_id : 0;
+}
+
+/* What need not be read of /proc, then. */
+static void a_first_sample_tells_who_it_is(void **state)
+{
+	struct fixture *f = *state;
+	const struct lb_ids *ids = &f->first.ids;
+	struct stat ns;
+	uint64_t cgroups;
+
+	assert_int_equal(stat("/proc/self/ns/user", &ns), 0);
+	make_cgroup(); /* before the fork of the child, who enters it */
+	open_for_child(f, &(struct sampler_config){0});
+	tell(f, 1, CHANGE_NOTHING);
+	drain(f);
+	assert_int_equal(f->first.tgid, f->child);
+	assert_int_equal(ids->uid, 0);
+	assert_int_equal(ids->user_ns, (uint32_t)ns.st_ino);
+	assert_int_equal(ids->root_mount, mount_of_root());
+	assert_int_equal(ids->ns_tgid, f->child);
+	assert_int_equal(ids->ppid, getpid());
+	assert_int_not_equal(ids->cgroups, 0);
+	assert_int_equal(ids->cgroups, ids->parents_cgroups);
+	cgroups = ids->cgroups;
+
+	if (!*cgroup) {
+		print_message("skip: no cgroup can be made here\n");
+		skip();
+	}
+	tell(f, 1, ELSEWHERE);
+	rmdir(cgroup);
+	assert_int_equal(drain(f), 1);
+	assert_int_equal(ids->uid, FIRST_UID);
+	assert_int_equal(ids->ns_tgid, 1);
+	assert_int_equal(ids->ppid, f->child);
+	assert_int_equal(ids->parents_cgroups, cgroups);
+	assert_int_not_equal(ids->cgroups, 0);
+	assert_int_not_equal(ids->cgroups, cgroups);
+}
+
 /* ---- targets ---- */
 
 static void children_of_targets(void **state)
@@ -922,6 +1023,7 @@ int main(void)
 		EXACT(nothing_is_lost_between_slots),
 		EXACT(nothing_is_sampled_after_the_end),
 		EXACT(rows_hold_the_times_of_both_cpus),
+		EXACT(a_first_sample_tells_who_it_is),
 		EXACT(children_of_targets),
 		EXACT(others_are_not_sampled),
 		EXACT(filters),

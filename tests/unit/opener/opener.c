@@ -625,8 +625,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(looks_are_the_same_in_the_opener, begin,
 						end),
-		cmocka_unit_test_setup_teardown(a_short_read_is_the_end_of_one_piece, begin,
-						end),
+		cmocka_unit_test_setup_teardown(a_short_read_is_the_end_of_one_piece,
+						begin, end),
 		cmocka_unit_test_setup_teardown(
 			files_are_opened_with_the_rights_of_their_user, begin, end),
 		cmocka_unit_test_setup_teardown(it_keeps_five_capabilities, begin, end),
