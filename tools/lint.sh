@@ -62,7 +62,7 @@ check_includes() {
 	may_include src/export \
 		'base/|export/|profile/(profile|labels|pprof|gzip|mapping_kind|series)\.h|analyze/(attribution|line_stacks|phase|tally)\.h'
 	may_include src/live 'base/|live/|profile/(profile|mirror)\.h|analyze/|render/(figure|text)\.h|terminfo\.h"'
-	may_include src/target 'base/|process/|target/|collect/filter\.h|lineburn_filter\.h'
+	may_include src/target 'base/|process/|target/|collect/(filter|task_event)\.h|lineburn_filter\.h'
 	may_include src/launch 'base/|worker/broker\.h|process/proc_dir\.h|launch/'
 	may_include src/doctor 'base/|doctor/|collect/(jit_probe|kernel_quirks|perf_event)\.h'
 	may_include src/record \

@@ -38,6 +38,39 @@ int sampler_add_target(struct sampler *s, uint32_t tgid, struct error *err)
 	return sampler_filter_task(s, tgid, LB_FILTER_IN(LB_FILTER_PROCESS), err);
 }
 
+uint32_t sampler_task_mask(const struct sampler *s, uint32_t id)
+{
+	struct lb_target target;
+
+	return bpf_map_lookup_elem(bpf_map__fd(sampler_skel(s)->maps.targets), &id,
+				   &target)
+		       ? 0
+		       : target.mask;
+}
+
+#define BATCH 256
+
+int sampler_each_task(const struct sampler *s,
+		      int (*fn)(void *ctx, uint32_t id, uint32_t mask), void *ctx)
+{
+	int map_fd = bpf_map__fd(sampler_skel(s)->maps.targets), fn_rc = 0;
+	uint32_t ids[BATCH], position = 0, nr;
+	struct lb_target targets[BATCH];
+	void *in = NULL;
+	int rc;
+
+	do {
+		nr = BATCH;
+		rc = bpf_map_lookup_batch(map_fd, in, &position, ids, targets, &nr, NULL);
+		if (rc && errno != ENOENT)
+			return -errno;
+		for (uint32_t i = 0; i < nr && !fn_rc; i++)
+			fn_rc = fn(ctx, ids[i], targets[i].mask);
+		in = &position;
+	} while (!rc && !fn_rc);
+	return fn_rc;
+}
+
 void sampler_forget_task(struct sampler *s, uint32_t id)
 {
 	bpf_map_delete_elem(bpf_map__fd(sampler_skel(s)->maps.targets), &id);

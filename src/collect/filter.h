@@ -24,6 +24,17 @@ int sampler_filter_task(struct sampler *s, uint32_t id, uint32_t mask, struct er
 int sampler_filter_user(struct sampler *s, uint32_t uid, uint32_t mask,
 			struct error *err);
 
+/** Returns the rule of a process or a thread (tid | LB_TARGET_THREAD); 0: none. */
+uint32_t sampler_task_mask(const struct sampler *s, uint32_t id);
+
+/**
+ * Calls @fn for each rule of processes and threads until it returns nonzero. Rules that
+ * come or go meanwhile may be missing.
+ * Return: the last result of @fn, or 0, or -errno.
+ */
+int sampler_each_task(const struct sampler *s,
+		      int (*fn)(void *ctx, uint32_t id, uint32_t mask), void *ctx);
+
 /*
  * Removes the rule of a process or thread. Until its first tick the kernel side knows
  * it only by its number. Call this if it has exited, because its number may be reused.

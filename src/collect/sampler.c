@@ -442,6 +442,11 @@ void sampler_totals(struct sampler *s, struct sampler_totals *ret)
 	ret->ran = n[LB_CTR_TICKS] - n[LB_CTR_IDLE];
 }
 
+uint64_t sampler_tasks_missed(const struct sampler *s)
+{
+	return s->totals.tasks_missed;
+}
+
 uint64_t sampler_map_bytes(const struct sampler *s)
 {
 	uint64_t sum = 0;

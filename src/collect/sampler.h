@@ -203,6 +203,8 @@ int sampler_drain(struct sampler *s, const struct sampler_handlers *handlers);
 void sampler_cost(const struct sampler *s, struct sampler_cost *ret);
 
 void sampler_totals(struct sampler *s, struct sampler_totals *ret);
+/** Returns sampler_totals.tasks_missed, which is cheap to read. */
+uint64_t sampler_tasks_missed(const struct sampler *s);
 
 /** Returns the drain interval that keeps slots from filling, ms. */
 unsigned int sampler_drain_interval_ms(const struct sampler *s);

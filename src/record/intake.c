@@ -345,10 +345,18 @@ int intake_init(struct intake *in, const struct sampling *config, struct strpool
 
 int intake_follow(struct intake *in, struct error *err)
 {
+	int rc = 0;
+
 	/* Events are recorded since intake_init(), so the scan misses no process. */
 	if (in->launch)
-		return follow_command(in, err);
-	return in->config->target.is_command ? 0 : follow_targets(in, err);
+		rc = follow_command(in, err);
+	else if (!in->config->target.is_command)
+		rc = follow_targets(in, err);
+	if (rc || !target_has_families(&in->config->target))
+		return rc;
+	rc = family_new(in->sampler, &in->family);
+	errno = -rc;
+	return rc ? error_set(err, rc, "cannot list the processes to sample: %m") : 0;
 }
 
 void intake_deinit(struct intake *in)
@@ -360,6 +368,7 @@ void intake_deinit(struct intake *in)
 	shared_worker_deinit(&in->reader);
 	worker_free(in->reader_worker);
 	worker_free(in->worker);
+	family_free(in->family);
 	target_free(in->target);
 	sampler_free(in->sampler);
 	task_ring_free(in->tasks);
@@ -383,6 +392,8 @@ static void on_task_event(void *ctx, const struct task_event *ev)
 	if (ev->kind == TASK_EVENT_FORK || ev->kind == TASK_EVENT_EXEC)
 		jit_watch_apply(in->jit, ev->time_ns);
 	process_table_event(in->processes, ev);
+	if (in->family)
+		family_event(in->family, ev);
 	kernel_code_event(&in->kernel_code, ev);
 	if (ev->kind == TASK_EVENT_FORK)
 		unwind_feeder_forked(in->unwind,
@@ -626,6 +637,8 @@ int intake_drain(struct intake *in, uint64_t window_end_ns, struct error *err)
 	adapt_rate(in);
 	/* Code may have been freed since intake_look(), before the samples were read. */
 	read_events(in);
+	if (in->family)
+		family_adopt(in->family, sampler_tasks_missed(in->sampler));
 	list_kernel_code(in); /* if events were lost */
 	process_table_refresh(in->processes, clock_now_ns());
 	process_table_expire(in->processes, begin_ns);

@@ -21,6 +21,7 @@
 #include "record/sampling.h"
 #include "record/stack_table.h"
 #include "runtime/jit/watch.h"
+#include "target/family.h"
 #include "target/target.h"
 #include "unwind/feeder.h"
 #include "worker/shared.h"
@@ -38,6 +39,7 @@ struct intake {
 	struct kernel_code kernel_code;
 	struct sampler *sampler;
 	struct target *target;
+	struct family *family; /* NULL: children do not get the rules of their parents */
 	struct task_ring *tasks;
 	struct jit_watch *jit;
 	struct unwind_feeder *unwind;

@@ -107,8 +107,8 @@ static const struct loss_text losses[] = {
 	     "have no names. Record at a lower -F"),
 	LOSS(lost_events, "process event", "process events",
 	     "dropped by the kernel: some code may be named after the wrong file or not "
-	     "at all, and a program's children may be missing. Record fewer processes "
-	     "with -p"),
+	     "at all, and the first second of a program's children may be missing. "
+	     "Record fewer processes with -p"),
 	LOSS(processes_dropped, "process", "processes",
 	     "over the limit of the process table: their samples have no names. Record "
 	     "fewer processes with -p"),

@@ -147,6 +147,15 @@ bool target_follows_processes(const struct target_request *r)
 	return r->is_command || r->nr_pids;
 }
 
+bool target_has_families(const struct target_request *r)
+{
+	bool has_rules = target_follows_processes(r);
+
+	for (size_t i = 0; i < r->nr_values; i++)
+		has_rules |= r->values[i].kind == LB_FILTER_PROCESS;
+	return has_rules && !r->no_children;
+}
+
 /* ---- threads ---- */
 
 /* What /proc/TID says; it exists for each thread. */

@@ -28,6 +28,9 @@ DEFINE_CLEANUP(struct target, target_free);
 /** Returns whether only given processes and their descendants are sampled. */
 bool target_follows_processes(const struct target_request *r);
 
+/** Returns whether rules of processes apply to their children, too. */
+bool target_has_families(const struct target_request *r);
+
 /** Returns the only processes that must be tracked; NULL: all. Borrowed. */
 const uint32_t *target_tgids(const struct target *c, size_t *ret_nr);
 

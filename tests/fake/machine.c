@@ -470,6 +470,12 @@ int sampler_drain(struct sampler *s, const struct sampler_handlers *handlers)
 	return 0;
 }
 
+uint64_t sampler_tasks_missed(const struct sampler *s)
+{
+	(void)s;
+	return fake.totals.tasks_missed;
+}
+
 static uint64_t sampled_ns(void)
 {
 	if (!start_ns)

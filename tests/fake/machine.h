@@ -68,6 +68,7 @@ struct fake_machine {
 	struct jit_watch_totals jit;
 	struct unwind_totals unwind;
 	uint64_t targets_refused;
+	uint32_t target; /* the process whose children get its rule; 0: there is none */
 
 	/*
 	 * Delivers further rows at each drain. Return: the number of their samples.
@@ -85,6 +86,10 @@ struct fake_machine {
 	unsigned int levels[FAKE_MAX_LOG]; /* each level that was set */
 	size_t nr_levels;
 	size_t nr_looks; /* reads of the notices */
+	struct {
+		uint32_t tgid, at_ms;
+	} rules_asked[FAKE_MAX_LOG]; /* each look-up of a process's rule */
+	size_t nr_rules_asked;
 	uint32_t longest_answer_ms; /* longest time from a notice to its answer */
 	size_t nr_requests; /* to the decoder that names */
 	uint32_t last_request_ms;

@@ -210,6 +210,12 @@ bool target_follows_processes(const struct target_request *r)
 	return false;
 }
 
+bool target_has_families(const struct target_request *r)
+{
+	(void)r;
+	return fake.target;
+}
+
 const uint32_t *target_tgids(const struct target *t, size_t *ret_nr)
 {
 	(void)t;
@@ -246,7 +252,32 @@ const char *target_describe(const struct target_request *r, struct strpool *pool
 	return strpool_add(pool, "the whole machine");
 }
 
-/* ---- collect/filter.h ---- */
+/* ---- collect/filter.h: children of the target have no rule ---- */
+
+int sampler_each_task(const struct sampler *s,
+		      int (*fn)(void *ctx, uint32_t id, uint32_t mask), void *ctx)
+{
+	(void)s;
+	return fn(ctx, fake.target, LB_FILTER_IN(LB_FILTER_PROCESS));
+}
+
+uint32_t sampler_task_mask(const struct sampler *s, uint32_t id)
+{
+	(void)s;
+	assert(fake.nr_rules_asked < FAKE_MAX_LOG);
+	fake.rules_asked[fake.nr_rules_asked].tgid = id;
+	fake.rules_asked[fake.nr_rules_asked++].at_ms = fake_now_ms();
+	return id == fake.target ? LB_FILTER_IN(LB_FILTER_PROCESS) : 0;
+}
+
+int sampler_filter_task(struct sampler *s, uint32_t id, uint32_t mask, struct error *err)
+{
+	(void)s;
+	(void)id;
+	(void)mask;
+	(void)err;
+	return 0;
+}
 
 void sampler_forget_task(struct sampler *s, uint32_t id)
 {

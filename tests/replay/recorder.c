@@ -798,6 +798,39 @@ static void an_exec_is_told_late(void **state)
 	assert_int_equal(samples_of(files.profiles[0], "/bin/after"), 100);
 }
 
+static void miss(void *ctx)
+{
+	(void)ctx;
+	fake.totals.tasks_missed++;
+}
+
+/*
+ * The drain that sees that a program was skipped looks for the rule of a child whose fork
+ * was told with that drain. It has ended, so it does not get one.
+ */
+static void a_skipped_fork_is_looked_for(void **state)
+{
+	const uint32_t child = FAKE_FIRST_PID + 1;
+	size_t nr = 0;
+
+	(void)state;
+	fake.target = FAKE_FIRST_PID;
+	begin_program(&program, "/bin/program");
+	fake_fork(250, program.tgid, child);
+	fake_call(450, miss, NULL);
+	fake_fork(650, 1, child + 1);
+	fake_signal(1000, SIGINT);
+	record((struct sampling){0});
+	for (size_t i = 0; i < fake.nr_rules_asked; i++) {
+		assert_in_range(fake.rules_asked[i].tgid, FAKE_FIRST_PID, child);
+		if (fake.rules_asked[i].tgid != child)
+			continue;
+		assert_int_equal(fake.rules_asked[i].at_ms, 500);
+		nr++;
+	}
+	assert_int_equal(nr, 1);
+}
+
 /* A new mapping takes an address: rows of drains before and after it stay apart. */
 static void an_address_changes_its_owner(void **state)
 {
@@ -1314,6 +1347,7 @@ int main(void)
 		REPLAY(processes_without_a_name_are_told),
 		REPLAY(samples_go_to_their_image),
 		REPLAY(an_exec_is_told_late),
+		REPLAY(a_skipped_fork_is_looked_for),
 		REPLAY(an_address_changes_its_owner),
 		REPLAY(usr1_writes_the_file_so_far),
 		REPLAY(usr1_shows_the_window),

@@ -759,6 +759,57 @@ static void children_of_targets(void **state)
 	assert_int_equal(drain(f), 21);
 }
 
+struct listed {
+	uint32_t ids[2], masks[2];
+	size_t nr;
+};
+
+static int list(void *ctx, uint32_t id, uint32_t mask)
+{
+	struct listed *l = ctx;
+
+	if (l->nr == 2)
+		return -ENOSPC;
+	l->ids[l->nr] = id;
+	l->masks[l->nr++] = mask;
+	return 0;
+}
+
+static int count(void *ctx, uint32_t id, uint32_t mask)
+{
+	(void)id;
+	(void)mask;
+	++*(size_t *)ctx;
+	return 0;
+}
+
+static void rules_can_be_asked(void **state)
+{
+	const uint32_t in = LB_FILTER_IN(LB_FILTER_PROCESS);
+	struct fixture *f = *state;
+	struct listed l = {0};
+	uint32_t child;
+
+	open_for_child(f, &(struct sampler_config){0});
+	child = (uint32_t)f->child;
+	assert_int_equal(sampler_task_mask(f->sampler, child), in);
+	assert_int_equal(sampler_task_mask(f->sampler, child + 1), 0);
+	assert_int_equal(sampler_each_task(f->sampler, list, &l), 0);
+	assert_int_equal(l.nr, 1);
+	assert_int_equal(l.ids[0], child);
+	assert_int_equal(l.masks[0], in);
+	/* More than one call of the kernel has. */
+	for (uint32_t i = 0; i < 1000; i++)
+		assert_int_equal(sampler_add_target(f->sampler, 5000000 + i, NULL), 0);
+	l.nr = 0;
+	assert_int_equal(sampler_each_task(f->sampler, count, &l.nr), 0);
+	assert_int_equal(l.nr, 1001);
+	l.nr = 0;
+	assert_int_equal(sampler_each_task(f->sampler, list, &l), -ENOSPC);
+	sampler_forget_task(f->sampler, child);
+	assert_int_equal(sampler_task_mask(f->sampler, child), 0);
+}
+
 static void others_are_not_sampled(void **state)
 {
 	struct fixture *f = *state;
@@ -1025,6 +1076,7 @@ int main(void)
 		EXACT(rows_hold_the_times_of_both_cpus),
 		EXACT(a_first_sample_tells_who_it_is),
 		EXACT(children_of_targets),
+		EXACT(rules_can_be_asked),
 		EXACT(others_are_not_sampled),
 		EXACT(filters),
 		EXACT(counts_are_full),
