@@ -186,6 +186,9 @@ static void a_parent_that_moved_is_read_again(void **state)
 	ids.cgroups = ids.parents_cgroups = CGROUPS + 1;
 	assert_cgroup(sample_child(201, "0::/next\n"), "/next");
 	assert_cgroup(sample_child(202, "0::/read\n"), "/parent");
+	ids.cgroups = ids.parents_cgroups = CGROUPS + 2;
+	assert_cgroup(sample_child(205, "0::/last\n"), "/last");
+	assert_cgroup(sample_child(206, "0::/read\n"), "/parent");
 	/* And from time to time. */
 	table->images[process_table_newest(table, PARENT)->id]->owner_cgroups_ns -= 10 *
 										    SEC;
