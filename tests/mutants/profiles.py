@@ -299,7 +299,7 @@ MUTANTS = [
     # ---- the judge of tests/bench/truth.sh ----
     ("judge-accepts-any-bpf", "the judge takes a BPF program of another tracepoint for lineburn's",
      "tests/bench/truth.py", "tools truth",
-     "r\"__traceiter_sched_process_\\1\\b\"\n", "r\"__traceiter_\"\n"),
+     "r\"__traceiter_sched_process_(?P=event)\"\n", "r\"__traceiter_\\w+\"\n"),
     ("judge-accepts-comments", "the judge accepts a module's line that has no code",
      "tests/bench/truth_programs.py", "tools truth",
      "MODULE = r'^(# SPDX|", "MODULE = r'^(|# SPDX|"),
