@@ -104,8 +104,8 @@ static __always_inline void lb_interp_start(struct lb_walk *w,
 }
 
 /*
- * Drops a run that is not what it seems: its frames are missing, and the next run is the
- * CFrame's before.
+ * Drops the innermost run, because its CFrame has no frame yet. The next run is that of
+ * the CFrame before.
  */
 static __always_inline void lb_interp_drop_run(struct lb_walk *w)
 {

@@ -8,11 +8,11 @@
  * Since 6.0 (kernel commit 8c7dcb84e3b7) a uprobe's program may be preempted, and
  * another thread may run it on the same CPU meanwhile. So it uses no per-CPU scratch
  * memory, and increments counters atomically. Since 6.13 on x86-64 (7d1cd70d4b16), later
- * on arm64, the stack of a function that uses 64 bytes or more is such memory, too: each CPU
- * has one for the program. It is meant for programs that the kernel does not nest, but here
- * it does not prevent that. The first thread would find the record of the second one there,
- * or a pointer that the verifier never saw. So the functions here are small, and
- * tools/bpf-stack.py asserts their size.
+ * on arm64, the stack of a function that uses 64 bytes or more is such memory, too: the
+ * kernel keeps one for each program and CPU. It expects that a CPU runs a program once at a
+ * time, but does not ensure that for uprobes. The first thread would find the record of the
+ * second one there, or a pointer that the verifier never saw. So the functions here are
+ * small, and tools/bpf-stack.py asserts their size.
  */
 #include "vmlinux.h"
 

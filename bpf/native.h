@@ -116,8 +116,14 @@ static __always_inline __u32 lb_by_rule(struct lb_walk *w,
 		w->stack.is_live = false;
 		w->nr_derived += rule->fp / LB_FP_DERIVED;
 	}
+	/*
+	 * Goroutines and other stacks that a program makes itself begin with a return
+	 * address of 0, on top of the stack as behind a call. Elsewhere a 0 is a wrong
+	 * rule, and at an interrupted frame a call of a null pointer.
+	 */
 	if (!w->stack.ip)
-		return LB_STACK_COMPLETE;
+		return w->stack.is_live || rule->fp & LB_FP_UNCALLED ? LB_STACK_BAD_CFA
+								     : LB_STACK_COMPLETE;
 	/* An address must not have LB_FRAME_TAG set. */
 	return w->stack.ip < LB_USER_ADDRESS_LIMIT ? LB_STACK_GOES_ON : LB_STACK_BAD_CFA;
 }

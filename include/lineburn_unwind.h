@@ -40,14 +40,20 @@ enum lb_fp_kind {
 	LB_FP_AT_FP, /* *(FP + fp_off) */
 	LB_FP_UNDEFINED,
 	LB_FP_UNSUPPORTED,
+	/*
+	 * Flag: no call enters the code: its table has one rule, and not the one behind a
+	 * call. It is a part of a function, or an interpreter's assembly (LuaJIT).
+	 */
+	LB_FP_UNCALLED = 1 << 6,
 	/* Flag: the rule was made from machine code, not read from a table. */
 	LB_FP_DERIVED = 1 << 7,
+	LB_FP_KIND = LB_FP_UNCALLED - 1, /* mask: without the flags */
 };
 
 /* The return address is at CFA - 8 on x86; see bpf/arch/ for others. */
 struct lb_unwind_rule {
 	__u8 cfa; /* enum lb_cfa_kind */
-	__u8 fp; /* enum lb_fp_kind, perhaps | LB_FP_DERIVED */
+	__u8 fp; /* enum lb_fp_kind, perhaps with flags */
 	__s16 fp_off;
 	__s32 cfa_off;
 };

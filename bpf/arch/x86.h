@@ -128,7 +128,7 @@ static __always_inline __u32 lb_signal_frame(struct lb_stack *s)
 static __always_inline __u32 lb_caller(struct lb_stack *s,
 				       const struct lb_unwind_rule *rule, __u64 cfa)
 {
-	__u8 fp = rule->fp & ~LB_FP_DERIVED;
+	__u8 fp = rule->fp & LB_FP_KIND;
 	__u64 at;
 
 	if (fp == LB_FP_AT_CFA || fp == LB_FP_AT_FP) {

@@ -337,6 +337,7 @@ int diff_add(struct profile_diff *d, enum diff_side side, const struct profile *
 		.freq_hz = extra->freq_hz,
 		.is_command = extra->present && extra->command,
 		.is_attached = extra->present && !extra->command,
+		.is_of_arm64 = profile_is_of_arm64(extra),
 	};
 	if (!r->wall_ns && p->duration_nanos > 0)
 		r->wall_ns = (uint64_t)p->duration_nanos;

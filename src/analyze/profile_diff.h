@@ -72,6 +72,7 @@ struct diff_recording {
 	double per; /* what its figures are divided by */
 	bool is_command; /* of "lineburn run" */
 	bool is_attached; /* of "lineburn record" */
+	bool is_of_arm64;
 };
 
 /* A line on both sides; [NR_DIFF_SIDES] is by enum diff_side. */

@@ -72,7 +72,7 @@ void table_caution(const struct board *b, FILE *out)
 			b->nr_left_out);
 		is_next = true;
 	}
-	/* Only a clock has a rate; render_clock_limit says more. */
+	/* Only a clock has a rate; RENDER_LIMIT_CLOCK says more. */
 	if (b->freq_hz && b->has_kernel)
 		fprintf(out,
 			"%skernel code with interrupts off counts where they are on "

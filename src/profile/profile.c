@@ -615,6 +615,11 @@ int profile_set_command(struct profile *p, char *const *argv)
 	return 0;
 }
 
+bool profile_is_of_arm64(const struct profile_extra *extra)
+{
+	return extra->present && !strcmp(extra->arch, "aarch64");
+}
+
 /* Prints the command line, cut at @size. */
 static void print_command(char *buf, size_t size, const char *const *command)
 {

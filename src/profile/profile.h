@@ -378,6 +378,9 @@ void profile_source_deinit(struct profile_source *source);
  * that do not ascend within the code), -ENOMEM.
  */
 int profile_add_code(struct profile *p, const struct profile_code *code);
+/** Was it recorded on arm64? */
+bool profile_is_of_arm64(const struct profile_extra *extra);
+
 /** Sets extra.command to a copy of @argv (NULL-terminated; NULL: none). */
 int profile_set_command(struct profile *p, char *const *argv);
 /** Adds the one-line summary of the recording as a comment, which every tool shows. */

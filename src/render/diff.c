@@ -430,18 +430,42 @@ static void print_functions(const struct listing *l, const struct diff_unit *uni
 
 /* ---- below the tables ---- */
 
-/* Are functions of the kernel listed, whose samples a clock took? */
-static bool shows_kernel(const struct listing *l)
+const char *diff_limit(const struct profile_diff *d, enum render_limit limit,
+		       size_t nr_functions)
 {
-	const struct profile_diff *d = l->in->diff;
-	bool is_clock = false, is_kernel = false;
+	bool is_arm64 = false, is_clock = false, is_kernel = false, applies = false;
 
 	for (int s = 0; s < NR_DIFF_SIDES; s++)
-		for (uint32_t i = 0; i < d->comparison.sides[s].nr_recordings; i++)
+		for (uint32_t i = 0; i < d->comparison.sides[s].nr_recordings; i++) {
+			is_arm64 |= d->recordings[s][i].is_of_arm64;
 			is_clock |= d->recordings[s][i].freq_hz != 0;
-	for (size_t i = 0; i < nr_shown(l, d->nr_significant_functions); i++)
+		}
+	for (size_t i = 0; i < nr_functions; i++)
 		is_kernel |= render_is_kernel(d->functions[i].object);
-	return is_clock && is_kernel;
+	switch (limit) {
+	case RENDER_LIMIT_ARM64:
+		applies = is_arm64;
+		break;
+	case RENDER_LIMIT_CLOCK:
+		applies = is_clock && is_kernel;
+		break;
+	case NR_RENDER_LIMITS:
+		break;
+	}
+	return applies ? render_limit_texts[limit] : NULL;
+}
+
+static void print_limits(const struct listing *l)
+{
+	const struct profile_diff *d = l->in->diff;
+	size_t nr_functions = nr_shown(l, d->nr_significant_functions);
+
+	for (int i = 0; i < NR_RENDER_LIMITS; i++) {
+		const char *text = diff_limit(d, (enum render_limit)i, nr_functions);
+
+		if (text)
+			listing_sentence(l, 0, 0, "%s", text);
+	}
 }
 
 static bool is_only(const struct diff_file *f, enum diff_side s)
@@ -509,8 +533,7 @@ void diff_print_rest(const struct listing *l)
 		"functions are corrected for %s.",
 		100 * (1 - DIFF_WHOLE_ALPHA),
 		figure_count(d->nr_compared, "comparison", "comparisons").text);
-	if (shows_kernel(l))
-		listing_sentence(l, 0, 0, "%s", render_clock_limit);
+	print_limits(l);
 	paint_end(l, PAINT_DIM);
 }
 

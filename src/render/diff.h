@@ -32,6 +32,14 @@ const char *diff_measure(const struct profile_diff *d, char buf[DIFF_WORDS_BYTES
 const char *diff_words(const struct diff_unit *unit, const struct change *c,
 		       char buf[DIFF_WORDS_BYTES]);
 
+/**
+ * Returns a sentence, or NULL where the limit does not concern this comparison.
+ *
+ * @nr_functions  so many of the functions are listed
+ */
+const char *diff_limit(const struct profile_diff *d, enum render_limit limit,
+		       size_t nr_functions);
+
 /* Parts of the text form, of which a page has the sentences, too. */
 struct listing;
 /** What changed as a whole, what was compared, how sure that is, warnings. */

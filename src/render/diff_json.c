@@ -137,6 +137,7 @@ static void set_lists(struct json_builder *b, json_t *root, const struct render_
 	size_t nr_lines = limit && limit < d->nr_lines ? limit : d->nr_lines;
 	size_t nr_functions = limit && limit < d->nr_functions ? limit : d->nr_functions;
 	json_t *lines = json_array(), *functions = json_array(), *rules = json_array();
+	json_t *limits = json_array();
 
 	for (size_t i = 0; i < nr_lines; i++)
 		json_add(b, lines, line_value(b, &d->lines[i]));
@@ -144,6 +145,13 @@ static void set_lists(struct json_builder *b, json_t *root, const struct render_
 		json_add(b, functions, function_value(b, &d->functions[i]));
 	for (size_t i = 0; v && i < v->nr; i++)
 		json_add(b, rules, verdict_value(b, &v->items[i]));
+	for (int i = 0; i < NR_RENDER_LIMITS; i++) {
+		const char *text = diff_limit(d, (enum render_limit)i, nr_functions);
+
+		if (text)
+			json_add(b, limits, json_string(text));
+	}
+	json_set(b, root, "limits", limits);
 	json_set(b, root, "lines", lines);
 	json_set(b, root, "functions", functions);
 	if (limit)

@@ -237,43 +237,42 @@ static void print_losses(struct section *section, const struct attribution *a,
 	}
 }
 
-static bool is_of_arm64(const struct profile_extra *extra)
-{
-	return extra->present && !strcmp(extra->arch, "aarch64");
-}
-
 bool render_is_kernel(const char *object)
 {
 	return !strcmp(object, CALL_TREE_KERNEL);
 }
 
-const char render_clock_limit[] =
-	"The clock cannot sample kernel code that runs with interrupts "
-	"off: its samples are counted in the function that enables them "
-	"again or in the next program on the CPU, or are missing if the "
-	"CPU becomes idle. Threads that wake each other all the time may "
-	"have half of their samples.";
+const char *const render_limit_texts[NR_RENDER_LIMITS] = {
+	[RENDER_LIMIT_ARM64] =
+		"On arm64 lineburn finds callers by frame pointers alone: the "
+		"direct caller of a function that calls nothing is often missing.",
+	[RENDER_LIMIT_CLOCK] =
+		"The clock cannot sample kernel code that runs with interrupts "
+		"off: its samples are counted in the function that enables them "
+		"again or in the next program on the CPU, or are missing if the "
+		"CPU becomes idle. Threads that wake each other all the time may "
+		"have half of their samples.",
+};
 
 const char *render_limit(const struct render_input *in, enum render_limit limit,
 			 bool shows_kernel)
 {
 	const struct profile_extra *extra = &in->profile->extra;
+	bool applies = false;
 
 	switch (limit) {
 	case RENDER_LIMIT_ARM64:
-		if (!is_of_arm64(extra))
-			return NULL;
-		return "On arm64 lineburn finds callers by frame pointers alone: the "
-		       "direct caller of a function that calls nothing is often missing.";
+		applies = profile_is_of_arm64(extra);
+		break;
 	case RENDER_LIMIT_CLOCK:
 		/* The clocks of other tools may be non-maskable interrupts. */
-		if (!shows_kernel || !extra->present || !counts_samples(in->attribution))
-			return NULL;
-		return render_clock_limit;
+		applies = shows_kernel && extra->present &&
+			  counts_samples(in->attribution);
+		break;
 	case NR_RENDER_LIMITS:
 		break;
 	}
-	return NULL;
+	return applies ? render_limit_texts[limit] : NULL;
 }
 
 /*
@@ -342,11 +341,11 @@ _Static_assert(ARRAY_SIZE(incomplete_texts) == LB_NR_STACK_STATUS, "one row per 
 /* On arm64 an unwind table would not help. */
 static const char *incomplete_text(const struct profile_extra *extra, size_t status)
 {
-	if (is_of_arm64(extra) && status == LB_STACK_GUESSED)
+	if (profile_is_of_arm64(extra) && status == LB_STACK_GUESSED)
 		return "callers were found by frame pointers: they may be wrong or "
 		       "missing, " INNERMOST_RIGHT ". Build the program with "
 		       "-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer";
-	if (is_of_arm64(extra) && status == LB_STACK_BAD_FP)
+	if (profile_is_of_arm64(extra) && status == LB_STACK_BAD_FP)
 		return "a frame pointer led nowhere: totals of callers are too low. "
 		       "Build "
 		       "the program with -fno-omit-frame-pointer; let its JIT keep frame "

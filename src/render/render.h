@@ -141,8 +141,8 @@ enum render_limit {
 const char *render_limit(const struct render_input *in, enum render_limit limit,
 			 bool shows_kernel);
 
-/** The sentence of RENDER_LIMIT_CLOCK. */
-extern const char render_clock_limit[];
+/** A sentence of each. */
+extern const char *const render_limit_texts[NR_RENDER_LIMITS];
 
 /** Is it the object of the kernel's functions? */
 bool render_is_kernel(const char *object);

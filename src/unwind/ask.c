@@ -77,8 +77,7 @@ static int read_rules(struct wire_reader *r, struct row_pages *p)
 		rule->fp_off = (int16_t)fp_off;
 		rule->cfa_off = (int32_t)wire_get_u32(r);
 		if (rule->cfa > HIGHEST_CFA_KIND ||
-		    (rule->fp & ~LB_FP_DERIVED) > LB_FP_UNSUPPORTED ||
-		    rule->fp_off != fp_off)
+		    (rule->fp & LB_FP_KIND) > LB_FP_UNSUPPORTED || rule->fp_off != fp_off)
 			return -EBADMSG;
 	}
 	return 0;

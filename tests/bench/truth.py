@@ -44,9 +44,11 @@ PROMISES_ALL = ("complete", "derived", "no-user")
 BPF = "[kernel.kallsyms]/bpf"
 # lineburn's own programs, which the kernel runs when a task begins, executes a program or ends, and after that, in an
 # interrupt, when it is freed. (A sample of the one that takes samples cannot be.)
-OWN_BPF = re.compile(r"bpf_prog_[0-9a-f]{16}_lb_(?:forget < bpf_prog_[0-9a-f]{16}_lb_)?(fork|exec|exit|free) < bpf_trace_run\d+ < (__bpf_trace_\w+ < )?"
-                     r"__traceiter_sched_process_\1\b"
-                     r"|bpf_prog_[0-9a-f]{16}_lb_(forget < bpf_prog_[0-9a-f]{16}_lb_)?free < bpf_trace_run\d+ < delayed_put_task_struct\b")
+OWN_PROGRAM = r"bpf_prog_[0-9a-f]{16}_lb_"
+OWN_BPF = re.compile(rf"({OWN_PROGRAM}forget < )?{OWN_PROGRAM}("
+                     r"(?P<event>fork|exec|exit|free) < bpf_trace_run\d+ < (__bpf_trace_\w+ < )?"
+                     r"__traceiter_sched_process_(?P=event)"
+                     r"|free < bpf_trace_run\d+ < delayed_put_task_struct)\b")
 EXTENSION = re.compile(r"(\w+)(\.cpython-3\d+-[\w-]+|\.abi3)?\.so")
 # The innermost two functions of Python while it imports an extension module, or a module whose own lines call
 # one.

@@ -123,6 +123,19 @@ function returns_to
 	.cfi_endproc
 end returns_to
 
+/* As returns_to, but one rule is for all of it, as if no call had entered it. */
+function one_rule_returns_to
+	.cfi_startproc
+	.cfi_def_cfa_offset 16
+	push %rdx
+	push %rdx
+	touch_pages
+	pop %rdx
+	pop %rdx
+	ret
+	.cfi_endproc
+end one_rule_returns_to
+
 /* As returns_to, but the table takes it for the CFA: breg7 0; deref. */
 function cfa_is_stored
 	.cfi_startproc

@@ -26,7 +26,7 @@ lie_fn stack_pointer, base_pointer, frame_pointer, start, bare_stack_pointer;
 lie_fn cfa_is_stack_pointer, cfa_is_below, cfa_is_odd, cfa_is_far, cfa_is_too_far;
 lie_fn return_address_is_far, return_address_is_a_register, outermost;
 lie_fn cfa_is_an_expression, return_address_is_an_expression, cfa_is_callees;
-lie_fn returns_to, cfa_is_stored, repeats, one_signal, other_signal;
+lie_fn returns_to, one_rule_returns_to, cfa_is_stored, repeats, one_signal, other_signal;
 
 static uint64_t data[4] = {1, 2, 3, 4};
 static uint64_t *heap, *unreadable;
@@ -132,6 +132,8 @@ static uint64_t value_of(const char *word, struct frames *f)
 		return circle_of_one(f);
 	if (!strcmp(word, "circle-of-two"))
 		return circle_of_two(f);
+	if (!strcmp(word, "signal-at-0"))
+		return AT(&f->contexts[0]);
 	if (!strcmp(word, "signal-of-itself"))
 		return signal_of_itself(f);
 	if (!strcmp(word, "signals-in-a-circle"))
@@ -171,6 +173,7 @@ static lie_fn *function_of(const char *name)
 		NAMED(return_address_is_an_expression),
 		NAMED(cfa_is_callees),
 		NAMED(returns_to),
+		NAMED(one_rule_returns_to),
 		NAMED(cfa_is_stored),
 		NAMED(repeats),
 		NAMED(one_signal),

@@ -417,7 +417,7 @@ struct cfi_machine {
 	struct cfi_state remembered[MAX_REMEMBERED];
 	size_t nr_remembered;
 	uint64_t vaddr; /* the state holds from here on */
-	uint64_t end; /* of the function; 0: initial instructions, at no address */
+	uint64_t start, end; /* of the function; 0: initial instructions, at no address */
 };
 
 /* ---- instructions: rows ---- */
@@ -445,6 +445,20 @@ static int emit(struct reader *r, uint64_t from, uint64_t to,
 	return 0;
 }
 
+/* Is the return address on top of the stack, as behind a call? */
+static bool is_behind_call(const struct cfi_cfa *cfa)
+{
+	return cfa->kind == CFI_CFA_REGISTER && cfa->reg == CFI_X86_SP &&
+	       cfa->off == -RA_AT_CFA_OFF;
+}
+
+/* Does the rule lead to a caller? */
+static bool has_caller(const struct lb_unwind_rule *rule)
+{
+	return rule->cfa != LB_CFA_END && rule->cfa != LB_CFA_SIGNAL &&
+	       rule->cfa != LB_CFA_UNSUPPORTED;
+}
+
 /* Adds the row of the state up to @vaddr, or the function's end, and moves there. */
 static int go_to(struct cfi_machine *m, uint64_t vaddr)
 {
@@ -457,6 +471,9 @@ static int go_to(struct cfi_machine *m, uint64_t vaddr)
 		vaddr = m->end;
 	if (vaddr > m->reader->lo && m->vaddr < vaddr) {
 		rule = cfi_rule(m->cie, &m->state);
+		if (m->vaddr == m->start && vaddr == m->end &&
+		    !is_behind_call(&m->state.cfa) && has_caller(&rule))
+			rule.fp |= LB_FP_UNCALLED;
 		err = emit(m->reader, m->vaddr, vaddr, &rule);
 	}
 	if (!err)
@@ -713,7 +730,7 @@ static void machine_init(struct cfi_machine *m, struct reader *r,
 	m->program = program;
 	m->state = cie->initial;
 	m->nr_remembered = 0;
-	m->vaddr = m->end = 0;
+	m->vaddr = m->start = m->end = 0;
 }
 
 /*
@@ -747,7 +764,7 @@ static int cfi_fde_run(struct reader *r, const struct cfi_cie *cie, uint64_t sta
 	int err;
 
 	machine_init(&m, r, cie, program);
-	m.vaddr = start;
+	m.vaddr = m.start = start;
 	m.end = end;
 	err = run_all(&m);
 	if (!err)

@@ -154,7 +154,7 @@ static int probe_unknown(struct jit_inodes *inodes, int path_fd, const char *pat
 
 	if (fd < 0)
 		return fd;
-	/* First: nobody else's file shall keep the loop waiting. */
+	/* Before the loop waits for a decoder: it must not wait for other users' files. */
 	if (!may_probe(inodes, fd))
 		return -EPERM;
 	rc = file_facts_read(shared_worker_begin(inodes->decoder, inodes->who),

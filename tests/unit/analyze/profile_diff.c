@@ -53,6 +53,7 @@ struct made {
 	uint64_t wall_ns;
 	bool is_attached; /* by lineburn record */
 	bool is_foreign; /* of another tool */
+	const char *arch; /* NULL: not known */
 };
 
 static void add_text(struct profile *p, const struct made *m)
@@ -83,6 +84,8 @@ static struct profile *make(const struct made *m)
 				       MISS_NONE, row->stack));
 	p->extra.present = !m->is_foreign;
 	p->extra.wall_ns = m->wall_ns;
+	if (m->arch)
+		p->extra.arch = strpool_add(pool, m->arch);
 	if (!m->is_attached && !m->is_foreign)
 		assert_int_equal(profile_set_command(p, argv), 0);
 	if (m->text)
@@ -375,6 +378,17 @@ static void divided_by_default(void **state)
 	assert_int_equal(default_of(&timeless, &attached), DIFF_PER_RUN);
 }
 
+static void recorded_on_arm64(void **state)
+{
+	const struct made x86 = {.rows = hundred, .arch = "x86_64"};
+	const struct made arm64 = {.rows = hundred, .arch = "aarch64"};
+
+	(void)state;
+	compare(&x86, &arm64);
+	assert_false(d->recordings[DIFF_BEFORE][0].is_of_arm64);
+	assert_true(d->recordings[DIFF_AFTER][0].is_of_arm64);
+}
+
 /* ---- what cannot be compared ---- */
 
 static void refuse(enum diff_side side, struct profile *p, int exit_code,
@@ -636,6 +650,7 @@ int main(void)
 		TEST(two_texts_on_a_side),
 		TEST(divided),
 		TEST(divided_by_default),
+		TEST(recorded_on_arm64),
 		TEST(kinds),
 		TEST(no_duration),
 		TEST(equal_programs),

@@ -41,7 +41,8 @@ extern const char deep[], deep_down[], deep_return[], deep_top[], deep_top_retur
 extern const char by_reg[], by_reg_spin[], by_reg_top[], by_reg_return[];
 extern const char kept[], kept_spin[], kept_top[], kept_return[];
 extern const char bare_top[], bare[], liar_top[], liar[];
-extern const char handler[], restorer[], raise_top[], raise_spin[];
+extern const char handler[], restorer[], raise_top[], raise_spin[], null_top[];
+extern const char zero_top[], zero_spin[], zero_call_top[], zero_return[], zero_called[];
 
 __asm__(".text\n"
 	".balign 4096\n"
@@ -108,6 +109,15 @@ __asm__(".text\n"
 	"raise_top: call raise_spin\n"
 	"raise_return: ud2\n"
 	"raise_spin: jmp raise_spin\n"
+	"null_top: xor %eax, %eax\n"
+	"  call *%rax\n"
+	/* Stacks that begin with a return address of 0. */
+	"zero_top: push $0\n"
+	"zero_spin: jmp zero_spin\n"
+	"zero_call_top: push $0\n"
+	"  call zero_called\n"
+	"zero_return: ud2\n"
+	"zero_called: jmp zero_called\n"
 	"text_end:\n");
 extern const char raise_return[], data_top[], data_spin[];
 const char data_of_program[64] = "no code";
@@ -128,6 +138,7 @@ static const struct lb_unwind_rule rules[] = {
 	{LB_CFA_SP, LB_FP_SAME, 0, -8},
 	{LB_CFA_DEREF_SP_8, LB_FP_SAME, 0, 24},
 	{LB_CFA_DEREF_SP_8, LB_FP_SAME | LB_FP_DERIVED, 0, 24},
+	{LB_CFA_SP, LB_FP_SAME | LB_FP_UNCALLED, 0, 8},
 };
 enum {
 	NONE,
@@ -143,6 +154,7 @@ enum {
 	SHRINKS,
 	KEPT_SP,
 	KEPT_DERIVED,
+	SP_8_UNCALLED,
 };
 
 /* The program's own stacks, so that addresses on them are known. */
@@ -929,6 +941,7 @@ static void handle_on(uintptr_t stack)
 
 	sigaltstack(&alternate, NULL);
 	syscall(SYS_rt_sigaction, SIGUSR1, &action, NULL, 8);
+	syscall(SYS_rt_sigaction, SIGSEGV, &action, NULL, 8);
 }
 
 static void handle_above(void)
@@ -950,6 +963,47 @@ static void signal_frames_are_passed(void **state)
 	wait_ms(50); /* until the signal was handled */
 	look(f);
 	expect(f, LB_STACK_COMPLETE, ips, ARRAY_SIZE(ips));
+}
+
+/* A return address of 0 is the begin of a stack, but not in code that no call enters. */
+static void a_stack_may_begin_with_0(void **state)
+{
+	const struct lb_unwind_row called[] = {{0, SP_8}},
+				   uncalled[] = {{0, SP_8_UNCALLED}};
+	const struct {
+		const char *entry;
+		__u64 ips[2];
+		size_t nr;
+	} cases[] = {{zero_top, {IP(zero_spin)}, 1},
+		     {zero_call_top, {IP(zero_called), IP(zero_return)}, 2}};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		start(f, cases[i].entry, NULL, 0);
+		write_page(f, called, 1);
+		write_process(f, 99, 0, 0, 0);
+		look(f);
+		expect(f, LB_STACK_COMPLETE, cases[i].ips, cases[i].nr);
+		write_page(f, uncalled, 1);
+		look(f);
+		expect(f, LB_STACK_BAD_CFA, cases[i].ips, cases[i].nr);
+		assert_int_equal(f->seen.most->sample.callers, 0);
+		end_child(f);
+		sampler_free(take_ptr(f->sampler));
+	}
+}
+
+/* The interrupted frame is there, although its instruction is not. */
+static void a_signal_at_0_is_no_begin(void **state)
+{
+	const __u64 ips[] = {IP(handler), IP(restorer)};
+	struct fixture *f = *state;
+
+	start(f, null_top, handle_above, 0);
+	write_tables(f);
+	write_process(f, 99, 0, 0, 0);
+	look(f);
+	expect(f, LB_STACK_BAD_CFA, ips, ARRAY_SIZE(ips));
 }
 
 /* ---- processes ---- */
@@ -1583,6 +1637,10 @@ int main(void)
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(deep_stacks_are_cut, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(signal_frames_are_passed, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_stack_may_begin_with_0, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_signal_at_0_is_no_begin, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(
 			children_are_known_from_their_first_sample, set_up, tear_down),

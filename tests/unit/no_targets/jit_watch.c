@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "base/clock.h"
 #include "collect/jit_probe.h"
+#include "lib/fake_clock.h"
 #include "process/table.h"
 #include "runtime/jit/inodes.h"
 #include "runtime/jit/list_walk.h"
@@ -25,24 +25,6 @@
 
 static struct jit_watch *w;
 static struct shared_worker decoder, reader;
-static uint64_t now_ns;
-
-/* ---- base/clock.h ---- */
-
-uint64_t clock_now_ns(void)
-{
-	return now_ns;
-}
-
-uint64_t clock_boot_ns(void)
-{
-	return now_ns;
-}
-
-int64_t clock_wall_ns(void)
-{
-	return (int64_t)now_ns;
-}
 
 /* ---- worker/worker.h ---- */
 
@@ -307,7 +289,7 @@ enum worker_answer jit_list_walk(struct worker *worker, pid_t pid,
 	walked[nr_walked] = (uint32_t)pid - 1;
 	calls_until_ns[nr_walked++] = end_ns;
 	proc->nr_walks++;
-	now_ns += proc->walk_ns;
+	fake_now_ns += proc->walk_ns;
 	*ret = (struct jit_list_stats){.result = LIST_OK};
 	return WORKER_OK;
 }
@@ -333,7 +315,7 @@ static void begin(bool is_shared)
 {
 	const struct jit_watch_config config = {.probing = JIT_PROBING_NONE};
 
-	now_ns = 1000 * CLOCK_SECOND_NS;
+	fake_now_ns = 1000 * CLOCK_SECOND_NS;
 	nr_procs = nr_walked = 0;
 	shared_worker_init(&decoder, NULL, is_shared);
 	shared_worker_init(&reader, NULL, is_shared);
@@ -355,7 +337,7 @@ static void pass_a_second(void)
 {
 	jit_watch_drain(w);
 	for (int i = 0; i < 20; i++) {
-		now_ns += 50 * CLOCK_MS_NS;
+		fake_now_ns += 50 * CLOCK_MS_NS;
 		jit_watch_look(w);
 	}
 }
@@ -377,7 +359,7 @@ static void a_tenants_slow_walks_keep_no_other_waiting(void **state)
 	assert_int_equal(nr_walked, 4);
 	/* Now it is first, wherever the turn is. */
 	for (size_t i = 2; i < 20; i++) {
-		now_ns += 10 * CLOCK_MS_NS;
+		fake_now_ns += 10 * CLOCK_MS_NS;
 		nr_walked = 0;
 		jit_watch_drain(w);
 		assert_int_equal(other->nr_walks, i);
@@ -393,8 +375,8 @@ static void a_tenants_walks_take_a_quarter_of_the_time(void **state)
 	begin(true);
 	for (size_t i = 0; i < 300; i++)
 		add_process(1000, 200 * CLOCK_MS_NS);
-	begin_ns = now_ns;
-	while (now_ns < begin_ns + 200 * CLOCK_SECOND_NS)
+	begin_ns = fake_now_ns;
+	while (fake_now_ns < begin_ns + 200 * CLOCK_SECOND_NS)
 		pass_a_second();
 	took_ns = nr_walked * 200 * CLOCK_MS_NS;
 	assert_in_range(took_ns, 45 * CLOCK_SECOND_NS, 53 * CLOCK_SECOND_NS);
@@ -428,7 +410,7 @@ static void a_look_makes_no_call_after_its_time(void **state)
 
 	(void)state;
 	begin(true);
-	begin_ns = now_ns;
+	begin_ns = fake_now_ns;
 	proc = add_process(1000, 300 * CLOCK_MS_NS);
 	proc->process.jit_code.nr_descriptors = 4;
 	for (uint64_t i = 0; i < 4; i++)
@@ -441,7 +423,7 @@ static void a_look_makes_no_call_after_its_time(void **state)
 	assert_true(proc->process.jit_code.walk_wanted);
 	/* When its pause is over. */
 	proc->walk_ns = CLOCK_MS_NS;
-	now_ns += 10 * CLOCK_SECOND_NS;
+	fake_now_ns += 10 * CLOCK_SECOND_NS;
 	jit_watch_drain(w);
 	assert_int_equal(nr_walked, 2 + 4);
 	assert_true(proc->process.jit_code.was_walked);
@@ -457,7 +439,7 @@ static void without_neighbours_all_take_turns(void **state)
 	for (size_t i = 0; i < 9; i++)
 		add_process(1000 + (i == 8), 200 * CLOCK_MS_NS);
 	for (size_t i = 0; i < 6; i++) {
-		begin_ns = now_ns;
+		begin_ns = fake_now_ns;
 		jit_watch_drain(w);
 		assert_int_equal(nr_walked, 3 * i + 3);
 		for (size_t j = 3 * i; j < nr_walked; j++)

@@ -11,32 +11,16 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "decode/operation.h"
+#include "lib/fake_clock.h"
 #include "worker/shared.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 
 static struct shared_worker decoder;
-static uint64_t now_ns;
 static enum worker_answer how;
 static size_t nr_asked;
 static struct target_file file;
-
-uint64_t clock_now_ns(void)
-{
-	return now_ns;
-}
-
-uint64_t clock_boot_ns(void)
-{
-	return now_ns;
-}
-
-int64_t clock_wall_ns(void)
-{
-	return (int64_t)now_ns;
-}
 
 bool shared_worker_may_send(struct shared_worker *s, struct tenant who)
 {
@@ -69,7 +53,7 @@ static int begin(void **state)
 	(void)state;
 	free(file.facts);
 	file = (struct target_file){.fd = 0, .path = "/bin/program"};
-	now_ns = SECOND_NS;
+	fake_now_ns = SECOND_NS;
 	nr_asked = 0;
 	return 0;
 }
@@ -102,10 +86,10 @@ static void a_death_is_not_final(void **state)
 		begin(state);
 		how = answers[i];
 		assert_false(are_there());
-		now_ns += SECOND_NS - 1;
+		fake_now_ns += SECOND_NS - 1;
 		assert_false(are_there());
 		assert_int_equal(nr_asked, 1);
-		now_ns++;
+		fake_now_ns++;
 		how = WORKER_OK;
 		assert_true(are_there());
 		assert_int_equal(nr_asked, 2);
@@ -118,7 +102,7 @@ static void two_deaths_are_final(void **state)
 	(void)state;
 	how = WORKER_DIED;
 	assert_false(are_there());
-	now_ns += SECOND_NS;
+	fake_now_ns += SECOND_NS;
 	assert_true(are_there());
 	assert_false(file.facts->is_elf);
 	assert_true(are_there());

@@ -173,7 +173,7 @@ static struct profile_diff diff_of(const char *name)
 	static struct diff_function share_functions[ARRAY_SIZE(functions)];
 	static struct diff_line hostile_line;
 	static struct diff_function hostile_function;
-	static struct diff_recording hostile_recording, event;
+	static struct diff_recording hostile_recording, event, arm64;
 	struct profile_diff d = typical;
 
 	if (!strcmp(name, "noise")) {
@@ -197,6 +197,11 @@ static struct profile_diff diff_of(const char *name)
 		event.name = "events.pb.gz";
 		if (!strcmp(name, "kernel-events"))
 			d.recordings[DIFF_BEFORE] = d.recordings[DIFF_AFTER] = &event;
+	} else if (!strcmp(name, "arm64")) {
+		/* One of them is enough. */
+		arm64 = after[0];
+		arm64.is_of_arm64 = true;
+		d.recordings[DIFF_AFTER] = &arm64;
 	} else if (!strcmp(name, "shares")) {
 		for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 			share_lines[i] = lines[i];
@@ -256,6 +261,8 @@ static const struct golden goldens[] = {
 	{"several", "text", "", {.width = 100}, false},
 	{"shares", "text", "", {.width = 100}, false},
 	{"shares", "json", "", {.width = 100}, false},
+	{"arm64", "text", "", {.width = 100}, false},
+	{"arm64", "json", "", {.limit = 1}, false},
 	{"hostile", "text", "", {.width = 100}, false},
 	{"hostile", "json", "", {.width = 100}, false},
 	{"hostile", "github", "", {.width = 100}, false},
@@ -300,20 +307,30 @@ static void test_golden(void **state)
 	golden_compare(name, text);
 }
 
-/* Only a clock misses what the kernel does with interrupts off. */
-static void the_kernel_is_explained(void **state)
+static void check_limit(const char *diff, const char *format, enum render_limit limit,
+			bool is_said)
 {
-	const struct golden clock = {"kernel", "text", "", {0}, false},
-			    event = {"kernel-events", "text", "", {0}, false},
-			    none = {"typical", "text", "", {0}, false};
-	_cleanup_free_ char *of_clock = render(&clock), *of_event = render(&event);
-	_cleanup_free_ char *of_none = render(&none);
+	const struct golden g = {diff, format, "", {0}, false};
+	_cleanup_free_ char *text = render(&g);
+
+	if (!strstr(text, render_limit_texts[limit]) == is_said)
+		fail_msg("%s of %s %s limit %d", format, diff,
+			 is_said ? "does not say" : "says", limit);
+}
+
+/* Only a clock misses what the kernel does with interrupts off. */
+static void limits_are_said(void **state)
+{
+	static const char *const formats[] = {"text", "json", "html"};
 
 	(void)state;
-	assert_non_null(strstr(of_clock, render_clock_limit));
-	assert_non_null(strstr(of_event, "_raw_spin_unlock_irqrestore ([kernel])"));
-	assert_null(strstr(of_event, render_clock_limit));
-	assert_null(strstr(of_none, render_clock_limit));
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
+		check_limit("kernel", formats[i], RENDER_LIMIT_CLOCK, true);
+		check_limit("kernel-events", formats[i], RENDER_LIMIT_CLOCK, false);
+		check_limit("typical", formats[i], RENDER_LIMIT_CLOCK, false);
+		check_limit("arm64", formats[i], RENDER_LIMIT_ARM64, true);
+		check_limit("typical", formats[i], RENDER_LIMIT_ARM64, false);
+	}
 }
 
 /* The width is kept by every row that can be cut: all but the numbers. */
@@ -527,7 +544,7 @@ static void the_page_has_a_limit(void **state)
 int main(void)
 {
 	struct CMUnitTest tests[ARRAY_SIZE(goldens) + 8] = {
-		cmocka_unit_test(the_kernel_is_explained),
+		cmocka_unit_test(limits_are_said),
 		cmocka_unit_test(width_is_kept),
 		cmocka_unit_test(failing_output),
 		cmocka_unit_test(github_takes_ten),

@@ -132,12 +132,12 @@ static void say_rule(uint8_t cfa, uint8_t fp, int32_t fp_off, int32_t cfa_off)
 	wire_put_u32(&said, (uint32_t)cfa_off);
 }
 
-/* Two rules: none, and SP + 16 with FP at CFA - 16. */
+/* Two rules: none, and SP + 16 with FP at CFA - 16, with all flags. */
 static void say_rules(void)
 {
 	wire_put_u32(&said, 2);
 	say_rule(LB_CFA_NONE, 0, 0, 0);
-	say_rule(LB_CFA_SP, LB_FP_AT_CFA, -16, 16);
+	say_rule(LB_CFA_SP, LB_FP_AT_CFA | LB_FP_UNCALLED | LB_FP_DERIVED, -16, 16);
 }
 
 static void say_row(uint16_t pc_low, uint16_t rule)
@@ -214,7 +214,7 @@ static void test_file(void **state)
 	assert_false(p.whole);
 	assert_int_equal(p.nr_rules, 2);
 	assert_int_equal(p.rules[1].cfa, LB_CFA_SP);
-	assert_int_equal(p.rules[1].fp, LB_FP_AT_CFA);
+	assert_int_equal(p.rules[1].fp, LB_FP_AT_CFA | LB_FP_UNCALLED | LB_FP_DERIVED);
 	assert_int_equal(p.rules[1].fp_off, -16);
 	assert_int_equal(p.rules[1].cfa_off, 16);
 	assert_int_equal(p.nr_pages, 2);

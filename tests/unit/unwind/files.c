@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "base/clock.h"
+#include "lib/fake_clock.h"
 #include "process/file.h"
 #include "process/maps.h"
 #include "process/table.h"
@@ -34,26 +34,6 @@
 #define MAX_ASKED 4096
 #define MAX_CALLS 256
 #define NR_RULES  65u
-
-/* ---- base/clock.h ---- */
-
-uint64_t fake_now_ns, fake_call_ns;
-
-uint64_t clock_now_ns(void)
-{
-	fake_now_ns += fake_call_ns;
-	return fake_now_ns;
-}
-
-uint64_t clock_boot_ns(void)
-{
-	return fake_now_ns;
-}
-
-int64_t clock_wall_ns(void)
-{
-	return (int64_t)fake_now_ns;
-}
 
 /* ---- process/table.h, process/file.h, runtime/runtime.h ---- */
 

@@ -120,7 +120,7 @@ static struct cfi_rows read_part(const struct build *b, uint64_t lo, uint64_t hi
 	return rows;
 }
 
-/* ---- rows as text: "address cfa fp" ---- */
+/* ---- rows as text: "address cfa fp uncalled" ---- */
 
 static const char *cfa_text(const struct lb_unwind_rule *r, char *buf, size_t size)
 {
@@ -144,8 +144,9 @@ static void row_text(const struct cfi_row *row, char *buf, size_t size)
 
 	if (row->rule.fp_off)
 		snprintf(off, sizeof(off), "%+d", row->rule.fp_off);
-	snprintf(buf, size, "%lx %s%s%s\n", row->vaddr,
-		 cfa_text(&row->rule, cfa, sizeof(cfa)), fps[row->rule.fp], off);
+	snprintf(buf, size, "%lx %s%s%s%s\n", row->vaddr,
+		 cfa_text(&row->rule, cfa, sizeof(cfa)), fps[row->rule.fp & LB_FP_KIND],
+		 off, row->rule.fp & LB_FP_UNCALLED ? " uncalled" : "");
 }
 
 static void assert_rows(const struct cfi_rows *rows, const char *expected)
@@ -227,6 +228,39 @@ static void test_functions(void **state)
 			DW_CFA_def_cfa_offset, 24);
 }
 
+/* A table of one rule that is not the one behind a call: no call enters the code. */
+static void test_code_that_no_call_enters(void **state)
+{
+	(void)state;
+	ASSERT_FUNCTION("400000 sp+8\n", DW_CFA_nop);
+	ASSERT_FUNCTION("400000 sp+8\n", DW_CFA_advance_loc | 0);
+	/* LuaJIT's assembly; a part of a function (.cold). */
+	ASSERT_FUNCTION("400000 sp+80 @cfa-16 uncalled\n", DW_CFA_def_cfa_offset, 80,
+			DW_CFA_offset | 6, 2);
+	ASSERT_FUNCTION("400000 fp+16 @cfa-16 uncalled\n", DW_CFA_def_cfa, 6, 16,
+			DW_CFA_offset | 6, 2);
+	ASSERT_FUNCTION("400000 fp+8 uncalled\n", DW_CFA_def_cfa, 6, 8);
+	/* It has its frame from the first instruction on, but not to the last one. */
+	ASSERT_FUNCTION("400000 sp+80\n40003f sp+8\n", DW_CFA_def_cfa_offset, 80,
+			DW_CFA_advance_loc1, 63, DW_CFA_def_cfa_offset, 8);
+	/* The flag belongs to the function, not to the part of it that is read. */
+	{
+		struct build b = {0};
+		size_t cie = put_cie(&b, "zR", PCREL4);
+		_cleanup_(cfi_rows_deinit) struct cfi_rows rows = {0};
+
+		open_fde(&b, cie, TEXT, 64);
+		PUT(&b, DW_CFA_def_cfa_offset, 80);
+		close_entry(&b);
+		open_fde(&b, cie, TEXT + 64, 64);
+		PUT(&b, DW_CFA_advance_loc | 8, DW_CFA_def_cfa_offset, 80);
+		close_entry(&b);
+		rows = read_part(&b, TEXT + 32, TEXT + 96);
+		assert_rows(&rows, "400020 sp+80 uncalled\n400040 sp+8\n400048 sp+80\n"
+				   "400060 none\n");
+	}
+}
+
 static void test_ends_of_stacks(void **state)
 {
 	(void)state;
@@ -248,9 +282,9 @@ static void test_expressions(void **state)
 {
 	(void)state;
 	/* .plt */
-	ASSERT_FUNCTION("400000 plt+11\n", DW_CFA_def_cfa_expression, 11, DW_OP_breg7, 8,
-			DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and, DW_OP_lit11, DW_OP_ge,
-			DW_OP_lit3, DW_OP_shl, DW_OP_plus);
+	ASSERT_FUNCTION("400000 plt+11 uncalled\n", DW_CFA_def_cfa_expression, 11,
+			DW_OP_breg7, 8, DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and,
+			DW_OP_lit11, DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus);
 	/* gcc's main() with an aligned stack: CFA in r10, later above *(rbp - 8). */
 	ASSERT_FUNCTION("400000 r10+0\n400005 r10+0 @fp\n400009 *fp-8 @fp\n",
 			DW_CFA_def_cfa, 10, 0, DW_CFA_advance_loc | 5, DW_CFA_expression,
@@ -265,7 +299,7 @@ static void test_expressions(void **state)
 			DW_CFA_advance_loc | 8, DW_CFA_def_cfa_expression, 6, DW_OP_breg6,
 			0xc0, 0, DW_OP_deref, DW_OP_plus_uconst, 8);
 	/* An expression for a register and an offset; FP saved relative to SP. */
-	ASSERT_FUNCTION("400000 sp+48 @cfa-40\n", DW_CFA_def_cfa_expression, 4,
+	ASSERT_FUNCTION("400000 sp+48 @cfa-40 uncalled\n", DW_CFA_def_cfa_expression, 4,
 			DW_OP_breg7, 40, DW_OP_plus_uconst, 8, DW_CFA_expression, 6, 2,
 			DW_OP_breg7, 8);
 	/* Other expressions. */
@@ -475,12 +509,14 @@ static void test_order_and_overlap(void **state)
 	put_n(&b, 64, 4);
 	PUT(&b, 0);
 	close_entry(&b);
-	assert_section(&b, "400100 sp+16\n400280 none\n400300 sp+24\n400340 sp+32\n"
-			   "400350 sp+24\n4003f0 sp+40\n400410 none\n");
+	assert_section(&b, "400100 sp+16 uncalled\n400280 none\n400300 sp+24 "
+			   "uncalled\n400340 sp+32 uncalled\n"
+			   "400350 sp+24 uncalled\n4003f0 sp+40 uncalled\n400410 none\n");
 
 	/* Only a part of the section. */
 	rows = read_part(&b, TEXT + 0x180, TEXT + 0x345);
-	assert_rows(&rows, "400180 sp+16\n400280 none\n400300 sp+24\n400340 sp+32\n"
+	assert_rows(&rows, "400180 sp+16 uncalled\n400280 none\n400300 sp+24 "
+			   "uncalled\n400340 sp+32 uncalled\n"
 			   "400345 none\n");
 	assert_int_equal(rows.stats.nr_fdes, 4);
 	assert_int_equal(rows.stats.nr_malformed, 0);
@@ -577,16 +613,19 @@ static void test_bad_links(void **state)
 	add_function(&b, (size_t)0 - 64, TEXT + 48, 16, 16); /* CIE before it */
 	add_function(&b, b.len + 400, TEXT + 64, 16, 16); /* CIE past the section */
 	add_function(&b, cie, TEXT + 80, 16, 24);
-	assert_section(&b, "400000 sp+16\n400010 none\n400050 sp+24\n400060 none\n");
+	assert_section(&b, "400000 sp+16 uncalled\n400010 none\n"
+			   "400050 sp+24 uncalled\n400060 none\n");
 	assert_int_equal(stats_of(&b).nr_malformed, 8); /* four links and their FDEs */
 	/* A length past the section's end: entries before it are read. */
 	b.entry = b.len;
 	put_n(&b, 0x7fffffff, 4);
 	put_n(&b, 0, 8);
 	put_n(&b, 0, 4);
-	assert_section(&b, "400000 sp+16\n400010 none\n400050 sp+24\n400060 none\n");
+	assert_section(&b, "400000 sp+16 uncalled\n400010 none\n"
+			   "400050 sp+24 uncalled\n400060 none\n");
 	b.bytes[b.entry] = b.bytes[b.entry + 3] = 0xff;
-	assert_section(&b, "400000 sp+16\n400010 none\n400050 sp+24\n400060 none\n");
+	assert_section(&b, "400000 sp+16 uncalled\n400010 none\n"
+			   "400050 sp+24 uncalled\n400060 none\n");
 }
 
 /* Truncated or changed input is read in bounded steps, and rows stay ordered. */
@@ -686,6 +725,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_functions),
+		cmocka_unit_test(test_code_that_no_call_enters),
 		cmocka_unit_test(test_ends_of_stacks),
 		cmocka_unit_test(test_expressions),
 		cmocka_unit_test(test_signal_frame),
