@@ -251,7 +251,7 @@ check-root: $(BIN) $(BUILD)/tests/root/pprof-rules
 	@tests/root/run.sh ./$(BIN)
 stats: $(BIN) $(BUILD)/tests/root/pprof-rules
 	@tests/stats/run.sh ./$(BIN)
-check-kernels: $(BIN) $(addprefix $(BUILD)/tests/unit/collect/,unwind jit_probe map_sizes)
+check-kernels: $(BIN) $(addprefix $(BUILD)/tests/unit/collect/,unwind jit_probe map_sizes sampler)
 	@tests/kernels/run.sh ./$(BIN) $(BUILD)/tests/unit/collect
 nightly:
 	@tools/nightly.sh

@@ -36,7 +36,7 @@ libraries "$bin"
 # busybox has none that sets capabilities.
 install -m 755 "$(command -v setpriv)" "$root/test/setpriv"
 libraries "$root/test/setpriv"
-for test in unwind jit_probe map_sizes; do
+for test in unwind jit_probe map_sizes sampler; do
 	install -D -m 755 "$unit/$test" "$root/unit/$test"
 	libraries "$unit/$test"
 done

@@ -63,6 +63,7 @@ stacks() {
 	unit unwind
 	unit jit_probe
 	unit map_sizes
+	unit sampler
 	figure "$kernel deep" whole deep "hottest() == is_at('stacks.c burn')" \
 		"total('stacks.c deep') >= 90"
 	figure "$kernel deep-frames" stacks_have deep "times($turns, 'burn') >= 95"
