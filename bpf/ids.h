@@ -108,22 +108,26 @@ static __always_inline __u32 lb_ns_tgid(void)
 }
 
 /* A css_set has one cgroup of each hierarchy. No address of the kernel is told. */
-static __always_inline __u64 lb_cgroups_of(struct task_struct___ids *leader)
+static __always_inline __u64 lb_cgroups_of(struct task_struct___ids *task)
 {
-	return lb_mix(hash_seed, (__u64)BPF_CORE_READ(leader, cgroups));
+	return lb_mix(hash_seed, (__u64)BPF_CORE_READ(task, cgroups));
 }
 
-/* Reads its cgroups, and those of its parent, at one time. */
+/*
+ * Reads its cgroups, and those of its parent, at one time. Those of the running thread: a
+ * leader that has ended is not moved any more.
+ */
 static __always_inline void lb_read_cgroups(struct lb_ids *ret)
 {
-	struct task_struct___ids *leader = lb_leader(), *parent;
+	struct task_struct___ids *task = (struct task_struct___ids *)lb_current_task();
+	struct task_struct___ids *parent;
 
 	ret->cgroups = ret->parents_cgroups = 0;
-	parent = BPF_CORE_READ(leader, real_parent, group_leader);
+	parent = BPF_CORE_READ(lb_leader(), real_parent, group_leader);
 	ret->ppid = BPF_CORE_READ(parent, tgid);
-	if (!bpf_core_field_exists(leader->cgroups))
+	if (!bpf_core_field_exists(task->cgroups))
 		return;
-	ret->cgroups = lb_cgroups_of(leader);
+	ret->cgroups = lb_cgroups_of(task);
 	ret->parents_cgroups = lb_cgroups_of(parent);
 }
 

@@ -12,7 +12,7 @@
 #define MIN_BODY_BYTES     (1u << 20)
 #define MAX_BODY_BYTES     (64u << 20)
 /* 20 first samples of each CPU; 10,000 processes on 512 CPUs. */
-#define FIRST_BYTES_PER_CPU 1024
+#define FIRST_BYTES_PER_CPU 1440
 #define MIN_FIRST_BYTES     (64u << 10)
 #define MAX_FIRST_BYTES     (1u << 20)
 

@@ -20,9 +20,12 @@ bool ahead_want(struct ahead *a, int proc_fd, uint32_t tgid, struct tenant who,
 		unsigned int parts)
 {
 	struct proc_view_request *r = &a->items[a->nr];
+	size_t known = find(a, tgid);
 
-	if (find(a, tgid) != none)
+	if (known != none) {
+		a->items[known].parts |= parts;
 		return true;
+	}
 	*r = (struct proc_view_request){.proc_dir = proc_dir_open(proc_fd, tgid),
 					.who = who,
 					.parts = parts,

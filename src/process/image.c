@@ -458,7 +458,7 @@ static void tell_cgroups(struct image *img, uint64_t cgroups, uint64_t time_ns)
 	if (!cgroups || time_ns <= img->cgroups_ns)
 		return;
 	if (cgroups == img->cgroups && img->cgroups_ns < img->owner_ns &&
-	    img->owner_ns < time_ns) {
+	    img->owner_until_ns < time_ns) {
 		img->owner_cgroups = cgroups;
 		img->owner_cgroups_ns = img->owner_ns;
 	}
@@ -485,6 +485,7 @@ void image_tell_ids(struct process_table *t, struct image *img, const struct lb_
 	img->told = *ids;
 	img->told_ns = time_ns;
 	use_reported_ids(t, img);
+	copy_ns_tgid_to_older(t, img);
 	/* Otherwise the root is read from /proc while the process lives. */
 	if (img->was_read)
 		use_reported_root(t, img);
@@ -517,9 +518,13 @@ const char *image_exe_by_exec(const struct process_table *t, const struct image 
 struct image *image_parent_beside(struct process_table *t, const struct lb_ids *ids,
 				  uint64_t time_ns)
 {
+	struct image *parent = image_at(t, ids->ppid, time_ns);
+
 	if (!ids->cgroups || ids->cgroups != ids->parents_cgroups || !ids->ppid)
 		return NULL;
-	return image_at(t, ids->ppid, time_ns);
+	/* Otherwise its number may be another's by now. */
+	return parent && !image_is_ended(parent) && !image_is_stale(t, parent) ? parent
+									       : NULL;
 }
 
 /*
@@ -585,15 +590,17 @@ static int open_process(struct process_table *t, uint32_t tgid, struct proc_stat
 }
 
 /*
- * Takes what was read ahead, unless the process has called exec since. Return: as
- * ahead_take()
+ * Takes what was read ahead, unless the process has called exec since, or more is needed.
+ * Return: as ahead_take()
  */
-static int take_ahead(struct process_table *t, uint32_t tgid, struct proc_view *view)
+static int take_ahead(struct process_table *t, uint32_t tgid, unsigned int parts,
+		      struct proc_view *view)
 {
 	const struct image *img = image_newest(t, tgid);
 	int dir = ahead_take(&t->ahead, tgid, view);
 
-	if (dir < 0 || !img || img->proc.from_ns < view->from_ns)
+	if (dir < 0 ||
+	    ((!img || img->proc.from_ns < view->from_ns) && !(parts & ~view->parts)))
 		return dir;
 	close(dir);
 	proc_view_deinit(view);
@@ -604,7 +611,7 @@ static int take_ahead(struct process_table *t, uint32_t tgid, struct proc_view *
 static int view_process(struct process_table *t, uint32_t tgid, unsigned int parts,
 			struct proc_view *view)
 {
-	_cleanup_close_ int dir = take_ahead(t, tgid, view);
+	_cleanup_close_ int dir = take_ahead(t, tgid, parts, view);
 	struct proc_stat stat;
 	int thread;
 
@@ -901,12 +908,14 @@ static void look_at_jit_files(struct process_table *t, struct image *img, int pr
 		jitdump_look(&img->proc, proc_dir, &t->budget);
 }
 
-/* Has a sampled image all that is read of /proc at its first sample? */
+/*
+ * Has a sampled image all that is read of /proc at its first sample? Later it may have
+ * another root, so it is read when it maps more.
+ */
 static bool is_all_told(struct process_table *t, const struct image *img)
 {
-	return !img->may_have_jit_code && !img->has_jitdump &&
-	       (img->was_read ? !img->ids_ns
-			      : !image_first_parts(t, img, &img->told, img->told_ns));
+	return !img->was_read && !img->may_have_jit_code && !img->has_jitdump &&
+	       !image_first_parts(t, img, &img->told, img->told_ns);
 }
 
 /*

@@ -43,7 +43,8 @@ struct image {
 	uint64_t ids_from_ns, ids_ns;
 	struct lb_ids told; /* the newest ids from the kernel */
 	uint64_t told_ns; /* of the sample with these ids; 0: none */
-	uint64_t owner_ns; /* just before its cgroup was read last; 0: never */
+	/* Its cgroup was read last between these; 0: never. */
+	uint64_t owner_ns, owner_until_ns;
 	uint64_t cgroups,
 		cgroups_ns; /* lb_ids.cgroups, and when it was so; 0: not told */
 	/* Those of its owner, and when that was read: told alike before and after; 0: not */

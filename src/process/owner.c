@@ -161,9 +161,9 @@ static void fill_by_cgroup(struct process_table *t, uint32_t hierarchy, const ch
 
 /* ---- the owner of an image ---- */
 
-/* @read_ns  just before @cgroup was read */
+/* @cgroup  was read between @from_ns and @until_ns */
 static bool fill_cgroup(struct process_table *t, struct image *img,
-			const struct look *cgroup, uint64_t read_ns)
+			const struct look *cgroup, uint64_t from_ns, uint64_t until_ns)
 {
 	uint32_t hierarchy;
 	size_t len;
@@ -172,7 +172,8 @@ static bool fill_cgroup(struct process_table *t, struct image *img,
 	if (!path)
 		return false;
 	fill_by_cgroup(t, hierarchy, path, len, &img->proc.owner);
-	img->owner_ns = read_ns;
+	img->owner_ns = from_ns;
+	img->owner_until_ns = until_ns;
 	img->owner_cgroups = 0;
 	return true;
 }
@@ -180,10 +181,10 @@ static bool fill_cgroup(struct process_table *t, struct image *img,
 static bool read_cgroup(struct process_table *t, struct image *img, int proc_dir)
 {
 	_cleanup_(look_deinit) struct look cgroup;
-	uint64_t read_ns = clock_now_ns();
+	uint64_t from_ns = clock_now_ns();
 
 	proc_dir_look_at_cgroup(proc_dir, &cgroup);
-	return fill_cgroup(t, img, &cgroup, read_ns);
+	return fill_cgroup(t, img, &cgroup, from_ns, clock_now_ns());
 }
 
 /*
@@ -277,6 +278,7 @@ static void take_over(struct image *img, const struct image *from)
 
 	img->proc.owner = from->proc.owner;
 	img->proc.owner.exe = exe;
+	img->owner_cgroups = 0;
 }
 
 /*
@@ -292,16 +294,17 @@ static void read_parent(struct process_table *t, const struct image *img)
 		read_owner(t, parent, parent->cgroups_ns);
 }
 
-/* Return: false: it was not told. */
-static bool fill_by_parent(struct process_table *t, struct image *img)
+bool owner_fill_told(struct process_table *t, struct image *img)
 {
 	const struct image *parent;
 
+	if (img->owner_cgroups && img->owner_cgroups == img->told.cgroups)
+		return true;
 	if (!image_owner_is_told(t, &img->told, img->told_ns))
 		return false;
 	parent = image_parent_beside(t, &img->told, img->told_ns);
 	take_over(img, parent);
-	img->owner_ns = img->told_ns;
+	img->owner_ns = img->owner_until_ns = img->told_ns;
 	img->owner_cgroups = parent->owner_cgroups;
 	img->owner_cgroups_ns = parent->owner_cgroups_ns;
 	return true;
@@ -323,9 +326,9 @@ void owner_fill(struct process_table *t, struct image *img)
 		owner->exe = exe;
 	else if (view)
 		fill_exe(t, img, view);
-	if (view && fill_cgroup(t, img, &view->cgroup, view->from_ns)) {
+	if (view && fill_cgroup(t, img, &view->cgroup, view->from_ns, view->until_ns)) {
 		read_parent(t, img);
-	} else if (!fill_by_parent(t, img)) {
+	} else if (!owner_fill_told(t, img)) {
 		img->owner_waits = can_wait(t, img);
 		if (!img->owner_waits)
 			take_over(img, nearest_known(t, img));

@@ -23,6 +23,9 @@
 struct process_owners *process_owners_new(int proc_fd, const char *v2);
 void process_owners_free(struct process_owners *o);
 
+/** Fills its owner, but exe, if the kernel told that it is its parent's. Return: whether. */
+bool owner_fill_told(struct process_table *t, struct image *img);
+
 /**
  * Fills its owner from what was just viewed of it, else from its ancestors. Sets
  * owner_waits if the parent has to be read for that, and can be read later.

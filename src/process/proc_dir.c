@@ -380,7 +380,7 @@ static size_t begin_view(struct look *looks, unsigned int parts, struct proc_vie
 	for (size_t i = 0; i < NR_VIEW_LOOKS; i++)
 		if (part_of[i] & (parts | PROC_VIEW_STAT))
 			looks[nr++] = all[i];
-	*ret = (struct proc_view){.from_ns = clock_now_ns()};
+	*ret = (struct proc_view){.from_ns = clock_now_ns(), .parts = parts};
 	return nr;
 }
 

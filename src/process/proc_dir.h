@@ -129,6 +129,7 @@ struct proc_identity {
  */
 struct proc_view {
 	uint64_t from_ns, until_ns; /* CLOCK_MONOTONIC, around the reading */
+	unsigned int parts; /* that were read, of proc_view_part */
 	int stat_rc, identity_rc; /* of proc_dir_stat(), and similar */
 	struct proc_stat stat;
 	struct look root; /* a handle */

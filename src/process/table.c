@@ -558,6 +558,9 @@ static void open_files(struct process_table *t, struct image *img, uint64_t now_
 	bool is_first = !img->was_read;
 
 	strpool_serve(t->pool, img->proc.tenant);
+	/* Its tenant has to be known when a file is opened, and nothing may be read for it. */
+	if (is_first && img->sampled_ns && owner_fill_told(t, img))
+		image_find_tenant(t, img, NULL);
 	image_open_files(t, img, now_ns);
 	strpool_serve(t->pool, img->proc.tenant); /* it may know better now */
 	/* Code that no file has belongs to the program that its command names. */

@@ -899,16 +899,6 @@ static void want_page(struct unwind_feeder *w, const struct process *p, uint64_t
 		unwind_files_want(w->files, m, ip, p->tenant);
 }
 
-/* Does another file load its libraries? An exec maps both. */
-static bool has_loader(const struct process *p)
-{
-	size_t nr = 0;
-
-	for (size_t i = 0; i < p->maps.nr_live; i++)
-		nr += p->maps.items[p->maps.live[i]].kind == MAPPING_FILE;
-	return nr > 1;
-}
-
 static void take_request(struct unwind_feeder *w, const struct waiting_request *waiting)
 {
 	const struct lb_unwind_request *r = &waiting->request;
@@ -925,7 +915,7 @@ static void take_request(struct unwind_feeder *w, const struct waiting_request *
 		mark(w, img);
 	if (r->ip)
 		want_page(w, p, r->ip);
-	else if (has_loader(p))
+	else
 		w->look_again_ns = clock_now_ns() + LOADING_NS;
 }
 

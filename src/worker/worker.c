@@ -219,18 +219,18 @@ static void drop_stray_child(struct worker *w)
 	kill_child(w);
 }
 
-/* Returns whether earlier calls may make this call hit the CPU limit. */
+/* Returns whether earlier calls may make this call, or one before the next check, hit the CPU limit. */
 static bool is_worn_out(const struct worker *w, unsigned int deadline_ms)
 {
-	bool is_opener = w->config.kind == WORKER_OPENER;
-	unsigned int max_calls = is_opener ? MAX_CALLS_PER_OPENER : MAX_CALLS_PER_CHILD;
-	unsigned int nr_next = is_opener ? CALLS_PER_CHECK : 1;
-	uint64_t next_ns = nr_next * deadline_ms * (uint64_t)NS_PER_MS;
+	uint64_t limit_ns = w->config.cpu_seconds * NS_PER_S;
 
-	if (w->nr_child_calls % nr_next)
-		return false;
-	return w->nr_child_calls >= max_calls ||
-	       child_cpu_ns(&w->child) + next_ns >= w->config.cpu_seconds * NS_PER_S;
+	if (w->config.kind != WORKER_OPENER)
+		return w->nr_child_calls >= MAX_CALLS_PER_CHILD ||
+		       child_cpu_ns(&w->child) + deadline_ms * (uint64_t)NS_PER_MS >=
+			       limit_ns;
+	return !(w->nr_child_calls % CALLS_PER_CHECK) &&
+	       (w->nr_child_calls >= MAX_CALLS_PER_OPENER ||
+		child_cpu_ns(&w->child) >= limit_ns / 2);
 }
 
 static int ensure_child(struct worker *w, unsigned int deadline_ms)

@@ -26,11 +26,11 @@ static void sizes_by_rate_and_cpus(void **state)
 		{1, 1, {1000, 4096, 2 * MIB, 64 << 10, 4000}},
 		{99, 2, {1000, 4096, 2 * MIB, 64 << 10, 4000}},
 		{999, 2, {1000, 8192, 4 * MIB, 64 << 10, 4000}},
-		{99, 128, {315, 16384, 8 * MIB, 128 << 10, 1260}},
-		{99, 512, {100, 32768, 16 * MIB, 512 << 10, 400}},
+		{99, 128, {315, 16384, 8 * MIB, 256 << 10, 1260}},
+		{99, 512, {100, 32768, 16 * MIB, MIB, 400}},
 		/* The maximum of the ring: half of the rows have a body of 512 bytes. */
-		{999, 512, {100, 262144, 64 * MIB, 512 << 10, 256}},
-		{10000, 512, {100, 1048576, 64 * MIB, 512 << 10, 200}},
+		{999, 512, {100, 262144, 64 * MIB, MIB, 256}},
+		{10000, 512, {100, 1048576, 64 * MIB, MIB, 200}},
 	};
 
 	(void)state;
@@ -74,7 +74,7 @@ static void first_samples_fit(void **state)
 	(void)state;
 	assert_true(map_sizes_of(99, 512, 0, 0).first_bytes / record >= 10000);
 	assert_int_equal(map_sizes_of(99, 1, 0, 0).first_bytes, 64 << 10);
-	assert_int_equal(map_sizes_of(99, 64, 0, 0).first_bytes, 64 << 10);
+	assert_int_equal(map_sizes_of(99, 32, 0, 0).first_bytes, 64 << 10);
 	assert_int_equal(map_sizes_of(99, 8192, 0, 0).first_bytes, MIB);
 }
 

@@ -18,11 +18,13 @@
 #include "fake_proc.h"
 #include "process/image.h"
 
-#define TICK    10000000ull
-#define SEC     1000000000ull
-#define PARENT  100
-#define CGROUPS 5 /* a number */
-#define LINE    "00400000-00500000 r-xp 00001000 00:01 11 /bin/make\n"
+#define TICK      10000000ull
+#define SEC       1000000000ull
+#define PARENT    100
+#define CGROUPS   5 /* a number */
+#define LINE      "00400000-00500000 r-xp 00001000 00:01 11 /bin/make\n"
+#define ID        "3f4b9d2c5a6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f7a8"
+#define CONTAINER "/system.slice/docker-" ID ".scope"
 
 static struct fake_proc fake;
 static struct strpool *pool;
@@ -75,59 +77,97 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* The events of a child that executes /bin/short. Return: now */
-static uint64_t start_child(uint32_t pid)
+static void fork_event(uint32_t pid, uint32_t ppid)
 {
-	uint64_t now = fake_now_ns();
-	const struct task_event events[] = {
-		{.kind = TASK_EVENT_FORK, .time_ns = now, .pid = pid, .ppid = PARENT},
-		{.kind = TASK_EVENT_EXEC,
-		 .time_ns = now + 1,
-		 .pid = pid,
-		 .comm = "short"},
-		{.kind = TASK_EVENT_MMAP,
-		 .time_ns = now + 2,
-		 .pid = pid,
-		 .start = 0x400000,
-		 .end = 0x500000,
-		 .prot = 5,
-		 .inode = 11,
-		 .build_id = {1},
-		 .build_id_len = 20,
-		 .name = "/bin/short"},
-	};
+	struct task_event ev = {.kind = TASK_EVENT_FORK,
+				.time_ns = fake_now_ns(),
+				.pid = pid,
+				.ppid = ppid};
 
-	for (size_t i = 0; i < ARRAY_SIZE(events); i++)
-		process_table_event(table, &events[i]);
-	return fake_now_ns();
+	process_table_event(table, &ev);
 }
 
-/* @cgroup  what its /proc says */
-static struct process *sample_child(uint32_t pid, const char *cgroup)
+static void map_event(uint32_t pid, uint64_t start, const char *path)
 {
-	struct lb_first_sample first = {.tgid = pid, .exec_id = 2, .ids = ids};
+	struct task_event ev = {.kind = TASK_EVENT_MMAP,
+				.time_ns = fake_now_ns(),
+				.pid = pid,
+				.start = start,
+				.end = start + 0x100000,
+				.prot = 5,
+				.inode = 11,
+				.build_id = {1},
+				.build_id_len = 20,
+				.name = path};
+
+	process_table_event(table, &ev);
+}
+
+static void exec_event(uint32_t pid, const char *path)
+{
+	struct task_event ev = {.kind = TASK_EVENT_EXEC,
+				.time_ns = fake_now_ns(),
+				.pid = pid,
+				.comm = "short"};
+
+	process_table_event(table, &ev);
+	map_event(pid, 0x400000, path);
+}
+
+/* Writes its /proc. Return: its start */
+static uint64_t add_process(uint32_t pid, const char *cgroup)
+{
 	struct timespec ts;
+	uint64_t start_ns;
 
 	clock_gettime(CLOCK_BOOTTIME, &ts);
-	first.start_boottime_ns = (uint64_t)ts.tv_sec * SEC
+	start_ns = (uint64_t)ts.tv_sec * SEC
 	+(uint64_t)ts.tv_nsec;
-	fake_process_add(&fake, &(struct fake_process){
-					.pid = pid,
-					.start_ticks = first.start_boottime_ns / TICK,
-					.comm = "read",
-					.uid = 1000,
-					.ns_pid = 3,
-					.maps = LINE,
-					.cgroup = cgroup});
+	fake_process_add(&fake, &(struct fake_process){.pid = pid,
+						       .start_ticks = start_ns / TICK,
+						       .comm = "read",
+						       .uid = 1000,
+						       .ns_pid = 3,
+						       .maps = LINE,
+						       .cgroup = cgroup});
 	fake_map_file(&fake, pid, 0x400000, 0x500000, "short");
-	first.time_ns = start_child(pid);
-	/* Together with others, as in a recording. */
-	process_table_announce(table, &first);
+	return start_ns;
+}
+
+static struct lb_first_sample first_of(uint32_t pid, uint64_t start_ns, uint32_t exec_id)
+{
+	return (struct lb_first_sample){.start_boottime_ns = start_ns,
+					.tgid = pid,
+					.exec_id = exec_id,
+					.time_ns = fake_now_ns(),
+					.ids = ids};
+}
+
+/* Together with others, as in a recording. */
+static struct process *tell(const struct lb_first_sample *first)
+{
+	process_table_announce(table, first);
 	process_table_read_announced(table);
-	assert_ptr_equal(process_table_first_told(table, &first),
-			 process_table_newest(table, pid));
+	process_table_first_told(table, first);
 	process_table_forget_announced(table);
-	return process_table_newest(table, pid);
+	return process_table_newest(table, first->tgid);
+}
+
+static struct process *sample(uint32_t pid, uint64_t start_ns)
+{
+	struct lb_first_sample first = first_of(pid, start_ns, 2);
+
+	return tell(&first);
+}
+
+/* A child that executes /bin/short. @cgroup  what its /proc says */
+static struct process *sample_child(uint32_t pid, const char *cgroup)
+{
+	uint64_t start_ns = add_process(pid, cgroup);
+
+	fork_event(pid, ids.ppid);
+	exec_event(pid, "/bin/short");
+	return sample(pid, start_ns);
 }
 
 static void assert_cgroup(const struct process *p, const char *cgroup)
@@ -269,6 +309,165 @@ static void a_jit_is_read(void **state)
 	assert_int_equal(p->ns_tgid, 3);
 }
 
+/* A manager of containers, a container's first process, and a child that is sampled late. */
+static void the_tenant_is_known_before_its_files_are_opened(void **state)
+{
+	struct process_table_config config = {.proc_path = fake.proc, .is_shared = true};
+	uint64_t start_ns;
+	struct process *p;
+
+	(void)state;
+	if (!is_possible())
+		skip();
+	process_table_free(table);
+	table = NULL;
+	assert_int_equal(process_table_new(&config, pool, &table, NULL), 0);
+	assert_int_equal(process_table_scan(table, NULL, 0, NULL), 0);
+	process_table_first_sample(table, IMAGE(PARENT, 77 * TICK, 1), fake_now_ns());
+	fork_event(200, PARENT);
+	add_process(200, "0::" CONTAINER "\n");
+	exec_event(200, "/bin/init");
+	ids.ppid = 200;
+	fork_event(202, 200);
+	start_ns = add_process(202, "0::" CONTAINER "\n");
+	sample_child(201, "0::" CONTAINER "\n");
+	exec_event(202, "/usr/lib/forged.so");
+	p = sample(202, start_ns);
+	assert_string_equal(p->owner.cgroup, CONTAINER);
+	assert_int_not_equal(p->tenant.container, 0);
+	/* Root's files outside of containers are everybody's. */
+	assert_true(tenant_is_same(p->maps.items[0].file->tenant, p->tenant));
+}
+
+/* A shell is gone before it is looked at, and gets the owner of its parent. */
+static void an_owner_of_another_is_not_that_of_these_cgroups(void **state)
+{
+	struct lb_ids of_children;
+	uint64_t start_ns;
+
+	(void)state;
+	if (!is_possible())
+		skip();
+	fork_event(300, PARENT);
+	start_ns = add_process(300, "0::/container\n");
+	exec_event(300, "/bin/sh");
+	ids.ppid = 300;
+	sample_child(201, "0::/container\n");
+	assert_cgroup(sample_child(202, "0::/read\n"), "/container");
+	of_children = ids;
+	fake_process_remove(&fake, 300);
+	ids.ppid = PARENT;
+	ids.parents_cgroups = CGROUPS + 1;
+	sample(300, start_ns);
+	process_table_refresh(table, fake_now_ns());
+	ids = of_children;
+	assert_cgroup(sample_child(203, "0::/container\n"), "/container");
+}
+
+static void what_maps_more_may_have_another_root(void **state)
+{
+	struct process *p;
+
+	(void)state;
+	if (!is_possible())
+		skip();
+	sample_child(200, "0::/here\n");
+	p = sample_child(201, "0::/here\n");
+	assert_told(p);
+	/* Its /proc has another root, as after chroot(). */
+	map_event(201, 0x700000, "/bin/short");
+	process_table_open_new(table, fake_now_ns());
+	assert_int_not_equal(p->root_id, process_table_newest(table, PARENT)->root_id);
+}
+
+/* What was told while it was read was told neither before nor after. */
+static void a_telling_while_it_is_read_does_not_count(void **state)
+{
+	struct image *parent = table->images[process_table_newest(table, PARENT)->id];
+	const struct lb_ids told = {.ppid = PARENT, .parents_cgroups = CGROUPS};
+
+	(void)state;
+	if (!is_possible())
+		skip();
+	sample_child(200, "0::/here\n");
+	assert_true(parent->owner_ns < parent->owner_until_ns);
+	image_tell_parent(table, &told, parent->owner_until_ns);
+	assert_int_equal(parent->owner_cgroups, 0);
+	image_tell_parent(table, &told, fake_now_ns());
+	image_tell_parent(table, &told, fake_now_ns());
+	assert_int_equal(parent->owner_cgroups, 0); /* read before both */
+}
+
+/* Its number may be another's, and that one's cgroups may have the number of the old ones. */
+static void a_parent_that_ended_or_is_stale_does_not_count(void **state)
+{
+	struct task_event lost = {.kind = TASK_EVENT_LOST, .nr_lost = 1};
+	struct task_event end = {.kind = TASK_EVENT_EXIT, .pid = PARENT};
+
+	(void)state;
+	if (!is_possible())
+		skip();
+	sample_child(200, "0::/here\n");
+	assert_cgroup(sample_child(201, "0::/read\n"), "/parent");
+	process_table_event(table, &lost);
+	assert_cgroup(sample_child(202, "0::/stale\n"), "/stale");
+	table->images[process_table_newest(table, PARENT)->id]->lost_seq++;
+	assert_cgroup(sample_child(203, "0::/read\n"), "/parent");
+	end.time_ns = fake_now_ns();
+	process_table_event(table, &end);
+	assert_cgroup(sample_child(204, "0::/ended\n"), "/ended");
+}
+
+/* Both are announced together, or the first one alone. */
+static void what_a_second_program_needs_is_read(void **state)
+{
+	struct lb_first_sample one, two;
+	uint64_t start_ns;
+
+	(void)state;
+	if (!is_possible())
+		skip();
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t pid = 201 + i;
+
+		sample_child(210 + i, "0::/here\n");
+		fork_event(pid, PARENT);
+		start_ns = add_process(pid, "0::/new\n");
+		exec_event(pid, "/bin/short");
+		ids.cgroups = CGROUPS + 3; /* so that its cgroup is read */
+		one = first_of(pid, start_ns, 2);
+		exec_event(pid, "/bin/short");
+		ids.root_mount = 0x7fffffff; /* that of a new container */
+		two = first_of(pid, start_ns, 3);
+		process_table_announce(table, &one);
+		if (!i)
+			process_table_announce(table, &two);
+		process_table_read_announced(table);
+		process_table_first_told(table, &one);
+		process_table_first_told(table, &two);
+		process_table_forget_announced(table);
+		assert_true(process_may_open(process_table_newest(table, pid)));
+		ids.cgroups = CGROUPS;
+		ids.root_mount = mount_of_root();
+	}
+}
+
+/* As told, also for the program that it was before (unshare -p). */
+static void its_number_is_that_of_its_earlier_programs(void **state)
+{
+	struct process *old;
+
+	(void)state;
+	if (!is_possible())
+		skip();
+	fork_event(201, PARENT);
+	old = process_table_newest(table, 201);
+	assert_non_null(old);
+	exec_event(201, "/bin/short");
+	sample(201, add_process(201, "0::/here\n"));
+	assert_int_equal(old->ns_tgid, ids.ns_tgid);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -279,6 +478,13 @@ int main(void)
 		TEST(a_child_elsewhere_is_read),
 		TEST(what_was_not_told_is_read),
 		TEST(a_jit_is_read),
+		TEST(the_tenant_is_known_before_its_files_are_opened),
+		TEST(an_owner_of_another_is_not_that_of_these_cgroups),
+		TEST(what_maps_more_may_have_another_root),
+		TEST(a_telling_while_it_is_read_does_not_count),
+		TEST(a_parent_that_ended_or_is_stale_does_not_count),
+		TEST(what_a_second_program_needs_is_read),
+		TEST(its_number_is_that_of_its_earlier_programs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -411,33 +411,6 @@ static void requests_of_known_processes_come_first(void **state)
 	assert_true(identified_ns[known->process.id]);
 }
 
-/* A program that was executed just now: its loader maps libraries in the next moment. */
-static void a_program_with_a_loader_is_looked_at_again(void **state)
-{
-	struct lb_unwind_request request = {.kind = LB_REQUEST_PROCESS};
-	struct proc *proc = add_process(LOCATE_FOUND);
-	struct mapping both[2] = {proc->mapping, proc->mapping};
-	uint32_t live[2] = {0, 1};
-
-	(void)state;
-	request.image = image_of(proc);
-	unwind_feeder_request(w, &request);
-	unwind_feeder_look(w);
-	assert_int_equal(unwind_feeder_wait_ms(w, 1000), 1000);
-	both[1].start += 1 << 20;
-	both[1].end += 1 << 20;
-	both[1].file = &plain;
-	proc->process.maps.items = both;
-	proc->process.maps.live = live;
-	proc->process.maps.nr = proc->process.maps.nr_live = 2;
-	unwind_feeder_request(w, &request);
-	unwind_feeder_look(w);
-	assert_int_equal(unwind_feeder_wait_ms(w, 1000), 1);
-	fake_now_ns += 2 * MS_NS;
-	unwind_feeder_look(w);
-	assert_int_equal(unwind_feeder_wait_ms(w, 1000), 1000);
-}
-
 static void request_many(const struct proc *proc, size_t nr)
 {
 	struct lb_unwind_request request = {.image = image_of(proc),
@@ -818,7 +791,6 @@ int main(void)
 		TEST(a_look_that_is_out_of_time_reads_codes_of_one_process_in_turn),
 		TEST(requests_have_5_ms_of_a_look),
 		TEST(requests_of_known_processes_come_first),
-		TEST(a_program_with_a_loader_is_looked_at_again),
 		TEST(a_tenant_has_a_quarter_of_the_requests),
 		TEST(a_process_is_asked_at_growing_intervals),
 		TEST(all_processes_together_are_asked_50_times_then_200_times_a_second),
