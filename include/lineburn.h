@@ -167,7 +167,7 @@ struct lb_ids {
 	__u32 user_ns; /* inode number of its user namespace; 0: not read */
 	/*
 	 * Id of the mount whose root is its root directory; 0: its root is not a
-	 * mount's root.
+	 * mount's root; LB_NO_ID: the process is ending, and nobody can read its root.
 	 */
 	__u32 root_mount;
 	__u32 ns_tgid; /* its pid in its own (innermost) pid namespace; 0: not read */

@@ -502,7 +502,8 @@ static bool is_told(const struct process_table *t, const struct lb_ids *ids,
 {
 	return time_ns && ids->uid != LB_NO_ID && ids->ns_tgid && ids->user_ns &&
 	       ids->user_ns == t->user_ns &&
-	       roots_have_mount(t->roots, ids->root_mount, time_ns);
+	       (ids->root_mount == LB_NO_ID ||
+		roots_have_mount(t->roots, ids->root_mount, time_ns));
 }
 
 const char *image_exe_by_exec(const struct process_table *t, const struct image *img)

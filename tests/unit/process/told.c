@@ -216,6 +216,22 @@ static void only_the_first_child_is_read(void **state)
 	assert_cgroup(p, "/parent");
 }
 
+/* Its root cannot be read, and it opens nothing any more. */
+static void one_that_is_ending_is_not_read(void **state)
+{
+	struct process *p;
+
+	(void)state;
+	if (!is_possible())
+		skip();
+	sample_child(200, "0::/here\n");
+	ids.root_mount = LB_NO_ID;
+	p = sample_child(201, "0::/read\n");
+	assert_cgroup(p, "/parent");
+	assert_int_equal(p->ns_tgid, ids.ns_tgid);
+	assert_int_equal(p->root_fd, -1);
+}
+
 /* What was read of the parent counts when it was in the same cgroups before and after. */
 static void a_parent_that_moved_is_read_again(void **state)
 {
@@ -474,6 +490,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(only_the_first_child_is_read),
+		TEST(one_that_is_ending_is_not_read),
 		TEST(a_parent_that_moved_is_read_again),
 		TEST(a_child_elsewhere_is_read),
 		TEST(what_was_not_told_is_read),
