@@ -728,7 +728,8 @@ struct process *process_table_expect(struct process_table *t, const struct lb_im
 
 	if (!img)
 		return NULL;
-	if (!img->proc.opened)
+	/* One that has ended is looked at if it was sampled. */
+	if (!img->proc.opened && !image_is_ended(img))
 		open_files(t, img, clock_now_ns());
 	img->is_expected = true;
 	return &img->proc;

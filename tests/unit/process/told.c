@@ -232,6 +232,25 @@ static void one_that_is_ending_is_not_read(void **state)
 	assert_int_equal(p->root_fd, -1);
 }
 
+/* The kernel tells of an exec before the first sample, which a short program may not have. */
+static void what_ended_is_not_opened_without_a_sample(void **state)
+{
+	struct task_event end = {.kind = TASK_EVENT_EXIT, .pid = 201};
+	uint64_t start_ns = add_process(201, "0::/here\n");
+	struct process *p;
+
+	(void)state;
+	fork_event(201, PARENT);
+	exec_event(201, "/bin/short");
+	end.time_ns = fake_now_ns();
+	process_table_event(table, &end);
+	p = process_table_expect(table, IMAGE(201, start_ns, 2), end.time_ns - 1);
+	assert_non_null(p);
+	assert_false(p->opened);
+	assert_ptr_equal(sample(201, start_ns), p);
+	assert_true(p->opened);
+}
+
 /* What was read of the parent counts when it was in the same cgroups before and after. */
 static void a_parent_that_moved_is_read_again(void **state)
 {
@@ -491,6 +510,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(only_the_first_child_is_read),
 		TEST(one_that_is_ending_is_not_read),
+		TEST(what_ended_is_not_opened_without_a_sample),
 		TEST(a_parent_that_moved_is_read_again),
 		TEST(a_child_elsewhere_is_read),
 		TEST(what_was_not_told_is_read),
