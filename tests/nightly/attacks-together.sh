@@ -133,20 +133,22 @@ together_right() {
 		calm
 		return 1
 	fi
-	nice -n -10 "$innocent" $ATTACK_S &
+	nice -n -10 "$innocent" $ATTACK_S >own.txt &
 	program=$!
 	beside together "$seconds" -a || { kill $program; return 1; }
 	kill $program
+	wait $program
+	read -r one two four <own.txt
 	# More than one file, if memory ran short.
 	gzip -dc together*.pb.gz | grep -a -c 'top secret' >told.txt
 	[ "$(cat told.txt)" -eq 0 ] || { echo "secrets are told"; return 1; }
 	profile_has together.json "note('container', {p['container'] for p in d['processes'] if p['comm'] == 'hot-forged'}) == {'30124/' + '${forged#*docker-}'.split('.')[0]}" || return 1
 	for file in together*.pb.gz; do
 		"$LB" annotate --json --pid $program "$file" >together.innocent.json || return 1
-		profile_has together.innocent.json "s['count'] >= 500" "near(self_('innocent.c one'), 100 / 7, 2)" \
-			"near(self_('innocent.c two'), 200 / 7, 2)" "near(self_('innocent.c four'), 400 / 7, 2)" || return 1
+		profile_has together.innocent.json "s['count'] >= 500" "near(self_('innocent.c one'), $one, 2)" \
+			"near(self_('innocent.c two'), $two, 2)" "near(self_('innocent.c four'), $four, 2)" || return 1
 	done
 	echo "$(find . -maxdepth 1 -name 'together*.pb.gz' | wc -l) files, of the last:"
-	echo "$(profile_has together.innocent.json "near(self_('innocent.c one'), 100 / 7, 2)" "near(self_('innocent.c two'), 200 / 7, 2)" "near(self_('innocent.c four'), 400 / 7, 2)" "note('samples', s['count'])"); $(cat together.cost) % of a CPU, $(cat times.txt)"
+	echo "$(profile_has together.innocent.json "near(self_('innocent.c one'), $one, 2)" "near(self_('innocent.c two'), $two, 2)" "near(self_('innocent.c four'), $four, 2)" "note('samples', s['count'])"), by its own clock $one, $two, $four; $(cat together.cost) % of a CPU, $(cat times.txt)"
 }
 figure attacks-together together_right
