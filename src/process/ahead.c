@@ -20,12 +20,9 @@ bool ahead_want(struct ahead *a, int proc_fd, uint32_t tgid, struct tenant who,
 		unsigned int parts)
 {
 	struct proc_view_request *r = &a->items[a->nr];
-	size_t known = find(a, tgid);
 
-	if (known != none) {
-		a->items[known].parts |= parts;
+	if (find(a, tgid) != none)
 		return true;
-	}
 	*r = (struct proc_view_request){.proc_dir = proc_dir_open(proc_fd, tgid),
 					.who = who,
 					.parts = parts,

@@ -16,10 +16,8 @@ struct ahead {
 };
 
 /**
- * Notes a process of @who, or further parts of one.
- *
- * @parts  of proc_view_part
- * Return: whether there is room for one more.
+ * Notes a process of @who, once. @parts  of proc_view_part. Return: whether there is room
+ * for one more.
  */
 bool ahead_want(struct ahead *a, int proc_fd, uint32_t tgid, struct tenant who,
 		unsigned int parts);

@@ -322,26 +322,31 @@ static void what_was_not_told_is_read(void **state)
 }
 
 /* Who has code of a JIT may have files beside it, for which its directory is needed. */
-static void a_jit_is_read(void **state)
+static void a_jit_is_looked_at(void **state)
 {
 	struct task_event code = {.kind = TASK_EVENT_MMAP,
-				  .pid = 201,
 				  .start = 0x700000,
 				  .end = 0x800000,
 				  .prot = 7,
 				  .name = "//anon"};
-	struct process *p;
 
 	(void)state;
 	if (!is_possible())
 		skip();
 	sample_child(200, "0::/here\n");
-	p = sample_child(201, "0::/here\n");
-	assert_int_equal(p->ns_tgid, ids.ns_tgid);
-	code.time_ns = fake_now_ns();
-	process_table_event(table, &code);
-	process_table_open_new(table, fake_now_ns());
-	assert_int_equal(p->ns_tgid, 3);
+	for (uint32_t pid = 201; pid < 203; pid++) {
+		uint64_t start_ns = add_process(pid, "0::/here\n");
+		const struct process *p;
+
+		fork_event(pid, PARENT);
+		exec_event(pid, "/bin/short");
+		code.time_ns = fake_now_ns();
+		code.pid = pid;
+		if (pid == 202)
+			process_table_event(table, &code);
+		p = sample(pid, start_ns);
+		assert_int_equal(table->images[p->id]->proc_dir >= 0, pid == 202);
+	}
 }
 
 /* A manager of containers, a container's first process, and a child that is sampled late. */
@@ -374,10 +379,10 @@ static void the_tenant_is_known_before_its_files_are_opened(void **state)
 	assert_true(tenant_is_same(p->maps.items[0].file->tenant, p->tenant));
 }
 
-/* A shell is gone before it is looked at, and gets the owner of its parent. */
+/* A shell was moved, and its cgroup cannot be read: it gets the owner of its parent. */
 static void an_owner_of_another_is_not_that_of_these_cgroups(void **state)
 {
-	struct lb_ids of_children;
+	char path[160];
 	uint64_t start_ns;
 
 	(void)state;
@@ -389,13 +394,14 @@ static void an_owner_of_another_is_not_that_of_these_cgroups(void **state)
 	ids.ppid = 300;
 	sample_child(201, "0::/container\n");
 	assert_cgroup(sample_child(202, "0::/read\n"), "/container");
-	of_children = ids;
-	fake_process_remove(&fake, 300);
 	ids.ppid = PARENT;
-	ids.parents_cgroups = CGROUPS + 1;
-	sample(300, start_ns);
-	process_table_refresh(table, fake_now_ns());
-	ids = of_children;
+	ids.cgroups = CGROUPS + 1;
+	snprintf(path, sizeof(path), "%s/300/cgroup", fake.proc);
+	assert_int_equal(unlink(path), 0);
+	assert_string_equal(sample(300, start_ns)->owner.cgroup, "/parent");
+	/* A child that it had before is sampled. */
+	ids.ppid = 300;
+	ids.cgroups = CGROUPS;
 	assert_cgroup(sample_child(203, "0::/container\n"), "/container");
 }
 
@@ -514,7 +520,7 @@ int main(void)
 		TEST(a_parent_that_moved_is_read_again),
 		TEST(a_child_elsewhere_is_read),
 		TEST(what_was_not_told_is_read),
-		TEST(a_jit_is_read),
+		TEST(a_jit_is_looked_at),
 		TEST(the_tenant_is_known_before_its_files_are_opened),
 		TEST(an_owner_of_another_is_not_that_of_these_cgroups),
 		TEST(what_maps_more_may_have_another_root),
