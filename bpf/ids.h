@@ -56,16 +56,7 @@ struct pid___ids {
 	struct upid___ids numbers[1]; /* level + 1 */
 } __attribute__((preserve_access_index));
 
-struct atomic___ids {
-	int counter;
-} __attribute__((preserve_access_index));
-
-struct signal_struct___ids {
-	struct atomic___ids live; /* threads that do not exit */
-} __attribute__((preserve_access_index));
-
 struct task_struct___ids {
-	struct signal_struct___ids *signal;
 	struct task_struct___ids *group_leader;
 	struct task_struct___ids *real_parent;
 	struct pid___ids *thread_pid;
@@ -140,7 +131,7 @@ static __always_inline void lb_read_cgroups(struct lb_ids *ret)
 	ret->parents_cgroups = lb_cgroups_of(parent);
 }
 
-/* As lb_ids.root_mount. */
+/* Returns the id of the mount whose root is the process's root; 0: none, or unknown. */
 static __always_inline __u32 lb_root_mount(void)
 {
 	struct task_struct___ids *leader = lb_leader();
@@ -148,8 +139,6 @@ static __always_inline __u32 lb_root_mount(void)
 	struct path___ids root = {};
 	struct mount___ids *mount;
 
-	if (!BPF_CORE_READ(leader, signal, live.counter))
-		return LB_NO_ID;
 	if (!fs || !bpf_core_type_exists(struct mount___ids))
 		return 0;
 	root.mnt = LB_TASK(fs, root.mnt);

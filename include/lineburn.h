@@ -158,8 +158,8 @@ _Static_assert(sizeof(struct lb_body) == 40 + 8 * LB_MAX_FRAMES, "no padding");
 /* Credentials and root directory of a program image's leader at a sample. */
 struct lb_ids {
 	/*
-	 * Of the cgroups of the process, and of its parent: equal numbers that were read
-	 * at one time mean the same cgroups in all hierarchies. 0: not read
+	 * Of the cgroups of the running thread, and of the process's parent: equal numbers
+	 * that were read at one time mean the same cgroups in all hierarchies. 0: not read
 	 */
 	__u64 cgroups, parents_cgroups;
 	__u32 ppid; /* its parent now; 0: not read */
@@ -167,7 +167,7 @@ struct lb_ids {
 	__u32 user_ns; /* inode number of its user namespace; 0: not read */
 	/*
 	 * Id of the mount whose root is its root directory; 0: its root is not a
-	 * mount's root; LB_NO_ID: the process is ending, and nobody can read its root.
+	 * mount's root.
 	 */
 	__u32 root_mount;
 	__u32 ns_tgid; /* its pid in its own (innermost) pid namespace; 0: not read */

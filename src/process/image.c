@@ -502,8 +502,7 @@ static bool is_told(const struct process_table *t, const struct lb_ids *ids,
 {
 	return time_ns && ids->uid != LB_NO_ID && ids->ns_tgid && ids->user_ns &&
 	       ids->user_ns == t->user_ns &&
-	       (ids->root_mount == LB_NO_ID ||
-		roots_have_mount(t->roots, ids->root_mount, time_ns));
+	       roots_have_mount(t->roots, ids->root_mount, time_ns);
 }
 
 const char *image_exe_by_exec(const struct process_table *t, const struct image *img)
@@ -516,32 +515,40 @@ const char *image_exe_by_exec(const struct process_table *t, const struct image 
 	return maps->items[0].path;
 }
 
+/* Does the process with its number still run, as far as is known? */
+static bool is_still(const struct process_table *t, const struct image *img)
+{
+	return !image_is_ended(img) &&
+	       (!image_is_stale(t, img) || img->checked_seq == t->lost_seq);
+}
+
 struct image *image_parent_beside(struct process_table *t, const struct lb_ids *ids,
 				  uint64_t time_ns)
 {
-	struct image *parent = image_at(t, ids->ppid, time_ns);
+	struct image *parent;
 
 	if (!ids->cgroups || ids->cgroups != ids->parents_cgroups || !ids->ppid)
 		return NULL;
-	/* Otherwise its number may be another's by now. */
-	return parent && !image_is_ended(parent) && !image_is_stale(t, parent) ? parent
-									       : NULL;
+	parent = image_at(t, ids->ppid, time_ns);
+	return parent && is_still(t, parent) ? parent : NULL;
 }
 
 /*
  * A set of cgroups that is freed gives its number to the next one. If the parent went there
- * by way of a third one, while nothing was told of it, its children have the wrong owner for
- * so long.
+ * by way of a third one, while nothing was told of it, children that begin within this time
+ * keep the wrong owner.
  */
 #define OWNER_IS_NEW_NS 10000000000ull
 
-bool image_owner_is_told(struct process_table *t, const struct lb_ids *ids,
-			 uint64_t time_ns)
+const struct image *image_told_owner(struct process_table *t, const struct lb_ids *ids,
+				     uint64_t time_ns)
 {
 	const struct image *parent = image_parent_beside(t, ids, time_ns);
 
 	return parent && parent->owner_cgroups == ids->cgroups &&
-	       time_ns < parent->owner_cgroups_ns + OWNER_IS_NEW_NS;
+			       time_ns < parent->owner_cgroups_ns + OWNER_IS_NEW_NS
+		       ? parent
+		       : NULL;
 }
 
 unsigned int image_first_parts(struct process_table *t, const struct image *img,
@@ -551,7 +558,7 @@ unsigned int image_first_parts(struct process_table *t, const struct image *img,
 
 	if (!is_told(t, ids, time_ns))
 		parts |= READ_IDENTITY;
-	if (!image_owner_is_told(t, ids, time_ns))
+	if (!image_told_owner(t, ids, time_ns))
 		parts |= PROC_VIEW_CGROUP;
 	if (!img || !image_exe_by_exec(t, img))
 		parts |= PROC_VIEW_EXE;

@@ -43,7 +43,7 @@ struct image {
 	uint64_t ids_from_ns, ids_ns;
 	struct lb_ids told; /* the newest ids from the kernel */
 	uint64_t told_ns; /* of the sample with these ids; 0: none */
-	/* Its cgroup was read last between these; 0: never. */
+	/* Its cgroup was read, or told, last between these; 0: never. */
 	uint64_t owner_ns, owner_until_ns;
 	uint64_t cgroups,
 		cgroups_ns; /* lb_ids.cgroups, and when it was so; 0: not told */
@@ -210,9 +210,9 @@ const char *image_exe_by_exec(const struct process_table *t, const struct image 
  */
 struct image *image_parent_beside(struct process_table *t, const struct lb_ids *ids,
 				  uint64_t time_ns);
-/** Is the owner of that process its parent's, which is known? */
-bool image_owner_is_told(struct process_table *t, const struct lb_ids *ids,
-			 uint64_t time_ns);
+/** Returns that parent if its owner, which is that process's, too, is known; else NULL. */
+const struct image *image_told_owner(struct process_table *t, const struct lb_ids *ids,
+				     uint64_t time_ns);
 
 /**
  * Returns what has to be read of /proc, of proc_view_part, before its files are opened for

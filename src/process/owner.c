@@ -282,9 +282,9 @@ static void take_over(struct image *img, const struct image *from)
 }
 
 /*
- * A program that starts short commands is in the same cgroups as they, so that these need
- * not be read for each command. It is read for the first one. Not the command's are taken
- * for it: that may have been moved since it was told of.
+ * A program that starts short commands is in the same cgroups as they, so it is read for the
+ * first one, and they need not be read. The cgroup of the command is not used for its parent,
+ * because the command may have been moved since it was told of.
  */
 static void read_parent(struct process_table *t, const struct image *img)
 {
@@ -300,9 +300,9 @@ bool owner_fill_told(struct process_table *t, struct image *img)
 
 	if (img->owner_cgroups && img->owner_cgroups == img->told.cgroups)
 		return true;
-	if (!image_owner_is_told(t, &img->told, img->told_ns))
+	parent = image_told_owner(t, &img->told, img->told_ns);
+	if (!parent)
 		return false;
-	parent = image_parent_beside(t, &img->told, img->told_ns);
 	take_over(img, parent);
 	img->owner_ns = img->owner_until_ns = img->told_ns;
 	img->owner_cgroups = parent->owner_cgroups;

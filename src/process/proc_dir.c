@@ -272,7 +272,7 @@ void proc_tree_mark_descendants(struct proc_tree *tree)
 
 /*
  * The kernel writes each of these in one piece, so a short read is its end
- * (seq_read_iter(), fs/seq_file.c). Of uid_map the begin is enough, which has id 0.
+ * (seq_read_iter(), fs/seq_file.c). Of uid_map the beginning is enough, which has id 0.
  */
 static struct look text_of(const char *name, uint64_t max)
 {
@@ -356,10 +356,15 @@ enum {
 };
 
 static const unsigned int part_of[] = {
-	[VIEW_STAT] = PROC_VIEW_STAT,        [VIEW_ROOT] = PROC_VIEW_ROOT,
-	[VIEW_STATUS] = PROC_VIEW_IDENTITY,  [VIEW_UID_MAP] = PROC_VIEW_IDENTITY,
-	[VIEW_USER_NS] = PROC_VIEW_IDENTITY, [VIEW_CGROUP] = PROC_VIEW_CGROUP,
-	[VIEW_EXE] = PROC_VIEW_EXE,          [VIEW_ROOT_PATH] = PROC_VIEW_EXE};
+	[VIEW_ROOT] = PROC_VIEW_ROOT,        [VIEW_STATUS] = PROC_VIEW_IDENTITY,
+	[VIEW_UID_MAP] = PROC_VIEW_IDENTITY, [VIEW_USER_NS] = PROC_VIEW_IDENTITY,
+	[VIEW_CGROUP] = PROC_VIEW_CGROUP,    [VIEW_EXE] = PROC_VIEW_EXE,
+	[VIEW_ROOT_PATH] = PROC_VIEW_EXE};
+
+static bool is_wanted(size_t look, unsigned int parts)
+{
+	return look == VIEW_STAT || part_of[look] & parts;
+}
 
 /* Return: how many looks these parts take. */
 static size_t begin_view(struct look *looks, unsigned int parts, struct proc_view *ret)
@@ -378,7 +383,7 @@ static size_t begin_view(struct look *looks, unsigned int parts, struct proc_vie
 	size_t nr = 0;
 
 	for (size_t i = 0; i < NR_VIEW_LOOKS; i++)
-		if (part_of[i] & (parts | PROC_VIEW_STAT))
+		if (is_wanted(i, parts))
 			looks[nr++] = all[i];
 	*ret = (struct proc_view){.from_ns = clock_now_ns(), .parts = parts};
 	return nr;
@@ -392,9 +397,8 @@ static void end_view(const struct look *made, unsigned int parts, struct proc_vi
 
 	ret->until_ns = clock_now_ns();
 	for (size_t i = 0; i < NR_VIEW_LOOKS; i++)
-		looks[i] = part_of[i] & (parts | PROC_VIEW_STAT)
-				   ? made[nr++]
-				   : (struct look){.rc = -ENODATA, .fd = -1};
+		looks[i] = is_wanted(i, parts) ? made[nr++]
+					       : (struct look){.rc = -ENODATA, .fd = -1};
 	ret->stat_rc = looks[VIEW_STAT].rc
 			       ? looks[VIEW_STAT].rc
 			       : proc_stat_parse(looks[VIEW_STAT].text, &ret->stat);

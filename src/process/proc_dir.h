@@ -143,14 +143,13 @@ struct proc_view {
 		.root.fd = -1, .cgroup.fd = -1, .exe.fd = -1, .root_path.fd = -1})
 
 enum proc_view_part {
-	PROC_VIEW_STAT = 1 << 0, /* is always read */
-	PROC_VIEW_ROOT = 1 << 1,
-	PROC_VIEW_IDENTITY = 1 << 2,
-	PROC_VIEW_CGROUP = 1 << 3,
-	PROC_VIEW_EXE = 1 << 4, /* with root_path */
+	PROC_VIEW_ROOT = 1 << 0,
+	PROC_VIEW_IDENTITY = 1 << 1,
+	PROC_VIEW_CGROUP = 1 << 2,
+	PROC_VIEW_EXE = 1 << 3, /* with root_path */
 };
 
-/** @parts  of proc_view_part. Free with proc_view_deinit(). */
+/** @parts  of proc_view_part, besides stat. Free with proc_view_deinit(). */
 void proc_view_read(int proc_dir, unsigned int parts, struct proc_view *ret);
 void proc_view_deinit(struct proc_view *view);
 

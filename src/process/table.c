@@ -558,7 +558,7 @@ static void open_files(struct process_table *t, struct image *img, uint64_t now_
 	bool is_first = !img->was_read;
 
 	strpool_serve(t->pool, img->proc.tenant);
-	/* Its tenant has to be known when a file is opened, and nothing may be read for it. */
+	/* Its tenant has to be known when a file is opened; its cgroup may not be read. */
 	if (is_first && img->sampled_ns && owner_fill_told(t, img))
 		image_find_tenant(t, img, NULL);
 	image_open_files(t, img, now_ns);
@@ -728,7 +728,7 @@ struct process *process_table_expect(struct process_table *t, const struct lb_im
 
 	if (!img)
 		return NULL;
-	/* One that has ended is looked at if it was sampled. */
+	/* If it has ended, its files are opened at its first sample, if it has one. */
 	if (!img->proc.opened && !image_is_ended(img))
 		open_files(t, img, clock_now_ns());
 	img->is_expected = true;

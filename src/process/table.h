@@ -110,8 +110,8 @@ struct process *process_table_first_told(struct process_table *t,
 
 /**
  * Like process_table_first_sample(), for an image that may never be sampled: its files
- * are opened and tracked from now on, but it expires like others without samples. Its
- * exec must be complete: its exec id is final.
+ * are opened and tracked from now on, unless it has ended, but it expires like others
+ * without samples. Its exec must be complete: its exec id is final.
  */
 struct process *process_table_expect(struct process_table *t, const struct lb_image *id,
 				     uint64_t time_ns);

@@ -219,7 +219,10 @@ static void drop_stray_child(struct worker *w)
 	kill_child(w);
 }
 
-/* Returns whether earlier calls may make this call, or one before the next check, hit the CPU limit. */
+/*
+ * Returns whether earlier calls may make this call, or one before the next check, hit the
+ * CPU limit. Those of an opener are short: all up to the check take less than half of it.
+ */
 static bool is_worn_out(const struct worker *w, unsigned int deadline_ms)
 {
 	uint64_t limit_ns = w->config.cpu_seconds * NS_PER_S;

@@ -46,8 +46,7 @@ enum change {
 	BY_KERNEL, /* the kernel touches the pages, in read(2) */
 	BY_WORKER, /* a thread that the kernel makes touches them, for io_uring */
 	IN_CHILD, /* fork: the child's child touches the pages and ends */
-	AT_END, /* the same, but the kernel touches the first page when that child ends */
-	ELSEWHERE, /* as IN_CHILD, in another cgroup and pid namespace */
+	ELSEWHERE, /* the same, in another cgroup and pid namespace */
 	BY_TWO, /* threads on two CPUs touch a page each, at once: a meeting */
 };
 
@@ -272,35 +271,17 @@ static void enter_cgroup(void)
 	close(fd);
 }
 
-/*
- * At the end of a thread the kernel reads its list of robust futexes (exit_robust_list() of
- * kernel/futex/core.c). No page is touched between the change of the user, after which the
- * process is announced once more, and its end.
- */
-static void end_with_a_touch(void)
-{
-	char *page = fresh_pages(1);
-
-	if (syscall(SYS_set_robust_list, page, 3 * sizeof(long)) ||
-	    syscall(SYS_setresuid, -1, 0, -1))
-		_exit(9);
-	syscall(SYS_setresuid, -1, FIRST_UID, -1);
-	syscall(SYS_exit_group, 0);
-}
-
 static pid_t fork_for(enum change change)
 {
 	pid_t child;
 
-	if (change != IN_CHILD && change != ELSEWHERE && change != AT_END)
+	if (change != IN_CHILD && change != ELSEWHERE)
 		return 0;
 	if (change == ELSEWHERE && unshare(CLONE_NEWPID))
 		_exit(8);
 	child = fork();
 	if (!child && change == ELSEWHERE)
 		enter_cgroup();
-	if (!child && change == AT_END)
-		end_with_a_touch();
 	return child;
 }
 
@@ -751,12 +732,6 @@ static void a_first_sample_tells_who_it_is(void **state)
 	assert_int_not_equal(ids->cgroups, 0);
 	assert_int_equal(ids->cgroups, ids->parents_cgroups);
 	cgroups = ids->cgroups;
-
-	tell(f, 1, AT_END);
-	drain(f);
-	assert_int_equal(ids->uid, FIRST_UID);
-	assert_int_equal(ids->root_mount, LB_NO_ID);
-	assert_int_equal(ids->parents_cgroups, cgroups);
 
 	if (!*cgroup) {
 		print_message("skip: no cgroup can be made here\n");
