@@ -375,7 +375,7 @@ static bool tell(const struct sampler_handlers *handlers)
 			.time_ns = FAKE_BEGIN_NS + item->at_ms * FAKE_MS,
 			.tgid = image.tgid,
 			.exec_id = image.exec_id,
-			.ids = {LB_NO_ID, LB_NO_ID, 0, 0},
+			.ids = {.uid = LB_NO_ID, .gid = LB_NO_ID},
 		};
 
 		if (fake_now_ms() - item->at_ms > fake.longest_answer_ms)

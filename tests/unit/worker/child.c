@@ -71,10 +71,14 @@ static uint32_t pid_of_child(struct worker *w, unsigned int retries)
 	struct wire_reader reply;
 	enum worker_answer answer;
 
-	while ((answer = worker_call(w, 0, NULL, 0, NULL, 0, NULL, NULL, 20000, &reply,
-				     NULL)) == WORKER_CANNOT_START &&
-	       retries--)
+	for (;;) {
+		answer = worker_call(w, 0, NULL, 0, NULL, 0, NULL, NULL, 20000, &reply,
+				     NULL);
+		if ((answer != WORKER_CANNOT_START && answer != WORKER_REFUSED) ||
+		    !retries--)
+			break;
 		usleep(10000);
+	}
 	assert_int_equal(answer, WORKER_OK);
 	return wire_get_u32(&reply);
 }
