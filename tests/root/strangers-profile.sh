@@ -1,7 +1,9 @@
 #!/bin/sh
 # Root reads other users' profiles: lineburn opens no file that they name, except with --sources. Of a profile
 # of root's, it opens what every user may read; the recording has read the rest, if its program might.
-# Takes 10 s.
+# Takes 20 s.
+# Another recording of the whole machine would open what the programs here name.
+# Runs alone.
 . "${TOP:?}/tests/root/lib.sh"
 
 here=$(pwd)
