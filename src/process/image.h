@@ -45,8 +45,8 @@ struct image {
 	uint64_t told_ns; /* of the sample with these ids; 0: none */
 	/* Its cgroup was read, or told, last between these; 0: never. */
 	uint64_t owner_ns, owner_until_ns;
-	uint64_t cgroups,
-		cgroups_ns; /* lb_ids.cgroups, and when it was so; 0: not told */
+	/* lb_ids.cgroups, and when it was so; 0: not told */
+	uint64_t cgroups, cgroups_ns;
 	/* Those of its owner, and when that was read: told alike before and after; 0: not */
 	uint64_t owner_cgroups, owner_cgroups_ns;
 	uint64_t sampled_ns; /* first sample; 0: never */
