@@ -46,6 +46,13 @@ static struct opener {
 	} late[MAX_LATE];
 	size_t next_late;
 	uint64_t late_groups_ns[MAX_LATE_GROUPS]; /* same */
+	/*
+	 * The last of these that got a child stuck: its number (worker/child.h), and the
+	 * tenants, of whom one is to be charged: who is late alone.
+	 */
+	uint64_t hung_number;
+	struct tenant hung[OPENER_MAX_GROUPS];
+	size_t nr_hung;
 	struct bans bans;
 	struct time_share proc_share, file_share; /* of slow_ns */
 	/* of the last request: how long the opener slept in the kernel */
@@ -68,6 +75,7 @@ void opener_end(void)
 	bans_clear(&opener.bans);
 	memset(opener.late, 0, sizeof(opener.late));
 	memset(opener.late_groups_ns, 0, sizeof(opener.late_groups_ns));
+	opener.nr_hung = 0;
 	opener.proc_share = opener.file_share = (struct time_share){0};
 	worker_free(take_ptr(opener.worker));
 	opener_find_tenants(NULL, NULL);
@@ -353,6 +361,15 @@ static struct tenant find_tenant(int base_fd, struct tenant who, const struct lo
 	return is_known(who) || look->where != LOOK_BELOW ? who : tenant_of(base_fd);
 }
 
+/* May the last request with several processes that hung be this tenant's? */
+static bool may_have_hung(struct tenant who)
+{
+	for (size_t i = 0; i < opener.nr_hung; i++)
+		if (!is_known(opener.hung[i]) || tenant_is_same(opener.hung[i], who))
+			return true;
+	return false;
+}
+
 /* Who has to be known before a request, because some tenant's may fail? */
 static bool must_know(void)
 {
@@ -371,9 +388,15 @@ static void charge(struct tenant who, const struct look *look, uint64_t slow_ns)
 
 static void on_late(int base_fd, struct tenant who, const struct look *look)
 {
+	uint64_t stuck = worker_last_stuck(opener.worker);
+
 	note_late(who);
-	/* With it, those that got stuck at it among several. */
-	ban(base_fd, who, look, worker_charge_stuck(opener.worker, who));
+	ban(base_fd, who, look, stuck);
+	child_charge_undead(stuck, who);
+	if (may_have_hung(who)) {
+		child_charge_undead(opener.hung_number, who);
+		opener.nr_hung = 0;
+	}
 	log_debug("%s of a target of %s %u did not answer in time, skipping",
 		  look->name ? look->name : "a file",
 		  who.container ? "a container, user" : "user", who.uid);
@@ -456,6 +479,14 @@ static void note_late_groups(void)
 	opener.late_groups_ns[MAX_LATE_GROUPS - 1] = clock_now_ns();
 }
 
+static void note_hung(const struct look_group *groups, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		opener.hung[i] = groups[i].who;
+	opener.nr_hung = nr;
+	opener.hung_number = worker_last_stuck(opener.worker);
+}
+
 void opener_look_groups(struct look_group *groups, size_t nr)
 {
 	struct look_group asked[OPENER_MAX_GROUPS];
@@ -475,6 +506,8 @@ void opener_look_groups(struct look_group *groups, size_t nr)
 			asked[nr_asked++] = *group;
 	}
 	rc = nr_asked ? ask(TENANT_UNKNOWN, asked, nr_asked) : 0;
+	if (rc == -ETIMEDOUT)
+		note_hung(asked, nr_asked);
 	if (rc == -ETIMEDOUT ||
 	    (nr_asked && opener.slow_ns >= OPENER_LATE_MS * CLOCK_MS_NS))
 		note_late_groups();

@@ -377,10 +377,10 @@ bool child_has_room(struct tenant who)
 	return nr < child_max_undead(who);
 }
 
-void child_charge_undead(const uint64_t *cpu_ns, struct tenant who)
+void child_charge_undead(uint64_t number, struct tenant who)
 {
 	for (size_t i = 0; i < nr_undead; i++)
-		if (undead[i].cpu_ns == cpu_ns &&
+		if (undead[i].number == number &&
 		    tenant_is_same(undead[i].who, TENANT_UNKNOWN))
 			undead[i].who = who;
 }

@@ -70,8 +70,10 @@ bool child_has_room(struct tenant who);
 /** Returns how many a tenant may have while there are few. */
 size_t child_max_undead(struct tenant who);
 
-/** Those that the owner of @cpu_ns put aside with TENANT_UNKNOWN served targets of @who. */
-void child_charge_undead(const uint64_t *cpu_ns, struct tenant who);
+/**
+ * It served a target of @who, if it was put aside with TENANT_UNKNOWN and still is. 0: none.
+ */
+void child_charge_undead(uint64_t number, struct tenant who);
 
 /** Reaps those that died since. Return: whether this one is still put aside. 0: no. */
 bool child_is_undead(uint64_t number);

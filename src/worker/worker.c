@@ -628,9 +628,8 @@ void worker_serves(struct worker *w, struct tenant who)
 	w->who = who;
 }
 
-uint64_t worker_charge_stuck(struct worker *w, struct tenant who)
+uint64_t worker_last_stuck(const struct worker *w)
 {
-	child_charge_undead(&w->dead_cpu_ns, who);
 	return w->stuck;
 }
 

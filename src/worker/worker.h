@@ -185,10 +185,10 @@ enum worker_answer worker_call(struct worker *w, uint32_t op, const void *reques
 void worker_serves(struct worker *w, struct tenant who);
 
 /**
- * The children that got stuck while they served TENANT_UNKNOWN are those of @who. Return: the
- * number of the child that was killed last, for child_is_undead(); 0: it is dead.
+ * Returns the number of the child that was killed last, for the functions of
+ * worker/child.h; 0: it is dead.
  */
-uint64_t worker_charge_stuck(struct worker *w, struct tenant who);
+uint64_t worker_last_stuck(const struct worker *w);
 
 /**
  * Takes the descriptors of the last answer. Those of an answer are closed at the next

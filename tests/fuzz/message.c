@@ -147,12 +147,6 @@ bool child_has_room(struct tenant who)
 	return true;
 }
 
-void child_charge_undead(const uint64_t *cpu_ns, struct tenant who)
-{
-	(void)cpu_ns;
-	(void)who;
-}
-
 bool child_is_undead(uint64_t number)
 {
 	(void)number;

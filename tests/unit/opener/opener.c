@@ -544,6 +544,48 @@ static void hang_among_several(struct several *s, const pid_t pids[NR_PROCESSES]
 	check_all(s, pids, 0xf);
 }
 
+static int look_again(int dir, struct tenant who)
+{
+	struct look look = stat_look();
+	int rc = opener_look_at(dir, who, &look);
+
+	look_deinit(&look);
+	return rc;
+}
+
+/* Like look_hangs(), but what is stuck stays so. */
+static void look_stays(int dir, struct tenant who)
+{
+	assert_int_equal(look_again(dir, user(0)), 0);
+	freezer_freeze(helper());
+	assert_int_equal(look_again(dir, who), -ETIMEDOUT);
+}
+
+/* What hung among several is charged to one of them, never to somebody else who is late. */
+static void a_stranger_does_not_pay_for_several(void **state)
+{
+	pid_t pids[NR_PROCESSES];
+	int dirs[NR_PROCESSES], dir = dir_of(getpid());
+	struct several s;
+
+	if (!freezer_is_there(state))
+		skip();
+	begin_several(&s, pids, dirs);
+	hang_among_several(&s, pids, dirs);
+	look_stays(dir, user(2000));
+	assert_int_equal(look_again(dirs[0], user(2000)), 0); /* may have one more */
+	look_stays(dirs[1], user(1001));
+	assert_int_equal(look_again(dirs[0], user(1001)), -EBUSY); /* has two */
+	assert_int_equal(look_again(dirs[0], user(1002)), 0);
+	assert_int_equal(child_nr_undead(), 3);
+	freezer_thaw();
+	for (int i = 0; i < 6000 && child_nr_undead(); i++)
+		usleep(10000);
+	opener_end();
+	end_processes(pids, dirs);
+	close(dir);
+}
+
 /* If one hangs, nobody is blamed; those that hung alone are not among several any more. */
 static void what_hangs_is_not_among_several(void **state)
 {
@@ -644,6 +686,8 @@ int main(int argc, char **argv)
 						begin, end),
 		cmocka_unit_test_setup_teardown(several_are_looked_at_in_one_request,
 						begin, end),
+		cmocka_unit_test_setup_teardown(a_stranger_does_not_pay_for_several,
+						freezer_set_up, freezer_tear_down),
 		cmocka_unit_test_setup_teardown(what_hangs_is_not_among_several,
 						freezer_set_up, freezer_tear_down),
 		cmocka_unit_test_setup_teardown(who_hangs_among_several_is_charged,

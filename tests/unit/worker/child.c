@@ -112,7 +112,7 @@ static bool is_refused(struct worker *w, struct tenant who)
 static void a_user_with_stuck_children_stops_only_its_own_calls(void **state)
 {
 	struct worker *w, *other;
-	uint64_t number;
+	uint64_t first, number;
 
 	if (!freezer_is_there(state))
 		skip();
@@ -126,12 +126,19 @@ static void a_user_with_stuck_children_stops_only_its_own_calls(void **state)
 	assert_false(is_refused(other, TENANT_UNKNOWN));
 	/* A look may learn later whose target it was. */
 	get_stuck(w, TENANT_UNKNOWN);
+	first = worker_last_stuck(w);
 	get_stuck(w, TENANT_UNKNOWN);
+	number = worker_last_stuck(w);
 	assert_true(is_refused(other, TENANT_UNKNOWN));
-	number = worker_charge_stuck(w, user(1002));
+	child_charge_undead(number, user(1002));
 	assert_true(child_is_undead(number));
 	assert_false(child_is_undead(number + 1));
 	assert_false(is_refused(other, TENANT_UNKNOWN));
+	assert_false(is_refused(other, user(1002)));
+	child_charge_undead(first, user(1002));
+	assert_true(is_refused(other, user(1002)));
+	/* It is theirs now. */
+	child_charge_undead(first, user(1004));
 	assert_true(is_refused(other, user(1002)));
 	worker_free(w);
 	/* They are still stuck when their worker has gone. */
@@ -143,7 +150,7 @@ static void a_user_with_stuck_children_stops_only_its_own_calls(void **state)
 	assert_false(child_is_undead(number));
 	/* One that dies when it is killed is nobody's, and no other is taken for it. */
 	worker_serves(other, user(1003));
-	assert_int_equal(worker_charge_stuck(other, user(1003)), 0);
+	assert_int_equal(worker_last_stuck(other), 0);
 	worker_free(other);
 }
 
