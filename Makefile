@@ -70,6 +70,7 @@ BPF_CFLAGS := -g -O2 -ffile-prefix-map=$(CURDIR)=. -target bpf -mcpu=v2 -fstack-
 PROTOS    := $(wildcard src/profile/*.proto)
 PROTO_C   := $(PROTOS:src/profile/%.proto=$(GEN)/%.pb-c.c)
 SKELS     := $(patsubst bpf/%.bpf.c,$(GEN)/%.skel.h,$(wildcard bpf/*.bpf.c))
+TEST_SKELS := $(patsubst tests/bpf/%.bpf.c,$(GEN)/%.skel.h,$(wildcard tests/bpf/*.bpf.c))
 SRCS      := $(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c) $(if $(RUNTIMES),$(wildcard $(RUNTIMES)/*.c)))
 LIB_OBJS  := $(patsubst %.c,$(BUILD)/%.o,$(filter-out src/main.c,$(SRCS))) \
 	     $(PROTO_C:$(GEN)/%.c=$(BUILD)/gen/%.o)
@@ -167,17 +168,21 @@ $(GEN)/built_with.h: Makefile
 		echo '#define BUILT_LIBRARIES "$(foreach p,$(filter-out libdw,$(PKGS)),$(p) $(shell pkg-config --modversion $(p)),) libiberty"'; } > $@
 
 # bpf-stack.py: an older kernel may refuse call chains that the kernel here accepts.
-$(BASE)/bpf/%.bpf.o: bpf/%.bpf.c tools/bpf-stack.py $(wildcard bpf/*.h bpf/*/*.h include/*.h) $(wildcard vmlinux/$(ARCH)/*.h)
+$(BASE)/%.bpf.o: %.bpf.c tools/bpf-stack.py $(wildcard bpf/*.h bpf/*/*.h include/*.h) $(wildcard vmlinux/$(ARCH)/*.h)
 	@mkdir -p $(@D)
 	$(call say,BPF,$@)$(CLANG) $(BPF_CFLAGS) -c -o $@ $< && tools/bpf-stack.py $(if $(V),-v) $@ || { rm -f $@; exit 1; }
 
+make_skel = $(call say,SKEL,$@)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp && mv $@.tmp $@
 $(GEN)/%.skel.h: $(BASE)/bpf/%.bpf.o
 	@mkdir -p $(@D)
-	$(call say,SKEL,$@)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp && mv $@.tmp $@
+	$(make_skel)
+$(TEST_SKELS): $(GEN)/%.skel.h: $(BASE)/tests/bpf/%.bpf.o
+	@mkdir -p $(@D)
+	$(make_skel)
 
 # The unit tests of a folder are linked once, into one program, which saves most of the time. Each
 # test is a hard link to it, and the name of the link selects the test: each is still a process.
-$(BUILD)/tests/unit/%.o: tests/unit/%.c | $(SKELS) $(PROTO_C)
+$(BUILD)/tests/unit/%.o: tests/unit/%.c | $(SKELS) $(TEST_SKELS) $(PROTO_C)
 	@mkdir -p $(@D)
 	$(call say,TEST,$@)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -Dmain=unit_$(subst /,_,$*) \
 		-DTEST_CLANG='"$(CLANG)"' -DTEST_CLANGXX='"$(subst clang,clang++,$(CLANG))"' \

@@ -105,18 +105,6 @@ struct {
 struct lb_code_gens_map code_gens SEC(".maps");
 
 /*
- * Cache of the announced images: hashes of image, user and group, by the hash of the
- * image. So most samples need not search the map below.
- */
-#define IMAGES_AT_HAND 8192
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, IMAGES_AT_HAND);
-	__type(key, __u32);
-	__type(value, __u64);
-} images_at_hand SEC(".maps");
-
-/*
  * Program images announced to user space, with their lb_user_and_group() at that time.
  * An evicted image causes a second wake-up.
  */
@@ -182,20 +170,21 @@ static __always_inline bool announce_once(const struct lb_walk *w, __u64 user,
 	 * Only now: if the ring is full, the next sample tries again. User space must not
 	 * keep ids that the process gave up.
 	 */
-	if (told)
+	if (told) {
 		*told = user;
+		__sync_fetch_and_add(lb_changes_of(w->image.tgid), 1);
+	}
 	return true;
 }
 
 /* Announces the walk's image once, and again with another user or group. */
-static __always_inline void announce(const struct lb_walk *w, struct lb_counters *ctr)
+static __always_inline void announce(struct lb_walk *w, struct lb_counters *ctr)
 {
 	__u64 user = lb_user_and_group(), tag = lb_mix(w->image_hash, user);
-	__u32 place = w->image_hash & (IMAGES_AT_HAND - 1);
-	__u64 *at_hand = bpf_map_lookup_elem(&images_at_hand, &place);
+	struct lb_recent_image *recent = lb_recent(w);
 
-	if (at_hand && *at_hand != tag && announce_once(w, user, ctr))
-		*at_hand = tag;
+	if (recent->announced != tag && announce_once(w, user, ctr))
+		recent->announced = tag;
 }
 
 /*
@@ -564,6 +553,7 @@ int lb_sample(struct lb_perf_event_ctx *ctx)
 	w->now = now;
 	w->image_hash = lb_mix(lb_mix(hash_seed, w->image.start_boottime_ns),
 			       (__u64)w->image.exec_id << 32 | w->image.tgid);
+	lb_recent_begin(w);
 	announce(w, ctr);
 
 	take_kernel(ctx, w, ctr);

@@ -151,12 +151,18 @@ static __always_inline void lb_request(struct lb_walk *w, __u32 kind, __u64 ip)
 static __always_inline bool lb_find_process(struct lb_walk *w,
 					    struct lb_unwind_process *ret)
 {
-	struct lb_unwind_process *process = bpf_map_lookup_elem(&processes, &w->image);
+	struct lb_recent_image *recent = lb_recent(w);
 	struct lb_unwind_segment *stamp;
 
-	if (!process)
-		return false;
-	*ret = *process;
+	if (!recent->process.generation) {
+		struct lb_unwind_process *process =
+			bpf_map_lookup_elem(&processes, &w->image);
+
+		if (!process)
+			return false;
+		recent->process = *process;
+	}
+	*ret = recent->process;
 	stamp = bpf_map_lookup_elem(&segments, &ret->stamp);
 	return ret->generation && stamp && stamp->start == ret->generation && !stamp->end;
 }

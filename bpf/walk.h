@@ -63,6 +63,27 @@ struct lb_row_search {
 	__u64 rule; /* of the last row at or below the key */
 };
 
+/*
+ * What this CPU knows of an image that it has sampled. So most samples need neither the
+ * announced images nor the processes, whose look-ups touch several cache lines and pages
+ * each.
+ */
+#define LB_RECENT_IMAGES 64
+struct lb_recent_image {
+	struct lb_image image;
+	__u64 announced; /* hash of image, user and group when it was announced; 0: not */
+	struct lb_unwind_process process; /* generation 0: to be looked up */
+	__u32 changes; /* of image_changes, before all this was read */
+	__u32 pad; /* not used */
+};
+_Static_assert(sizeof(struct lb_recent_image) == 64, "a cache line");
+
+/*
+ * Numbers of changes, by tgid: of a process's entry, or of the user and group with which
+ * an image was announced. Incremented after the change; user space does that, too.
+ */
+volatile __u32 image_changes[LB_IMAGE_CHANGES];
+
 #define LB_TREE_NODE_WORDS 32 /* of a maple tree */
 
 /* A search in the kernel's tree of mappings (mappings.h). */
@@ -84,6 +105,7 @@ struct lb_mapping_search {
  * window, and the begin of the body.
  */
 struct lb_walk {
+	struct lb_recent_image recent[LB_RECENT_IMAGES]; /* by hash */
 	struct lb_interp_walk interp;
 	struct lb_stack_key key;
 	struct lb_image image;
@@ -142,6 +164,33 @@ static __always_inline struct lb_walk *lb_walk_here(void)
 	__u32 zero = 0;
 
 	return bpf_map_lookup_elem(&walks, &zero);
+}
+
+/* Returns the entry of the walk's image. */
+static __always_inline struct lb_recent_image *lb_recent(struct lb_walk *w)
+{
+	return &w->recent[w->image_hash % LB_RECENT_IMAGES];
+}
+
+static __always_inline volatile __u32 *lb_changes_of(__u32 tgid)
+{
+	return &image_changes[tgid % LB_IMAGE_CHANGES];
+}
+
+/* Empties the entry unless it is of the walk's image, of which nothing has changed. */
+static __always_inline void lb_recent_begin(struct lb_walk *w)
+{
+	struct lb_recent_image *recent = lb_recent(w);
+	__u32 changes = *lb_changes_of(w->image.tgid);
+
+	if (recent->image.start_boottime_ns == w->image.start_boottime_ns &&
+	    recent->image.tgid == w->image.tgid &&
+	    recent->image.exec_id == w->image.exec_id && recent->changes == changes)
+		return;
+	recent->image = w->image;
+	recent->announced = 0;
+	recent->process.generation = 0;
+	recent->changes = changes;
 }
 
 /* A separate function, so that the verifier checks it once. */

@@ -134,6 +134,8 @@ _Static_assert(sizeof(struct lb_unwind_process) == 32, "no padding in map values
 
 #define LB_UNWIND_MAX_PROCESSES 16384
 
+#define LB_IMAGE_CHANGES 256 /* counters of changes, by tgid modulo this (bpf/walk.h) */
+
 /* ---- files: for mappings that user space has not described yet ---- */
 
 /* As the kernel names the file of a mapping in /proc/PID/maps. All 0: the vdso. */

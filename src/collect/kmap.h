@@ -19,6 +19,11 @@ struct unwind_kmaps {
 	 * marked as unused. Borrowed.
 	 */
 	volatile uint32_t *pages_generation;
+	/*
+	 * LB_IMAGE_CHANGES of them: increment that of its tgid, atomically, after a
+	 * process's entry was changed or removed. Borrowed.
+	 */
+	volatile uint32_t *image_changes;
 };
 
 /**

@@ -365,6 +365,7 @@ void sampler_unwind_kmaps(const struct sampler *s, struct unwind_kmaps *ret)
 		.processes_fd = bpf_map__fd(s->skel->maps.processes),
 		.files_fd = bpf_map__fd(s->skel->maps.unwind_files),
 		.pages_generation = &s->skel->bss->pages_generation,
+		.image_changes = s->skel->bss->image_changes,
 	};
 }
 

@@ -1083,6 +1083,13 @@ bool unwind_page_is_absent(const struct unwind_tables *t, uint32_t object, uint6
 
 /* ---- processes ---- */
 
+/* CPUs keep copies of its entry (struct lb_recent_image of bpf/walk.h). */
+static void tell_change(struct unwind_tables *t, const struct lb_image *image)
+{
+	__atomic_fetch_add(&t->maps.image_changes[image->tgid % LB_IMAGE_CHANGES], 1,
+			   __ATOMIC_RELEASE);
+}
+
 int unwind_process_set(struct unwind_tables *t, const struct lb_image *image,
 		       struct unwind_entry *entry,
 		       const struct lb_unwind_segment *segments, size_t nr,
@@ -1107,6 +1114,8 @@ int unwind_process_set(struct unwind_tables *t, const struct lb_image *image,
 		rc = kmap_update(t->maps.processes_fd, image, &value);
 		if (rc)
 			put_run(&t->runs, next);
+		else
+			tell_change(t, image);
 	}
 	if (rc) {
 		if (has_place)
@@ -1129,6 +1138,7 @@ void unwind_process_remove(struct unwind_tables *t, const struct lb_image *image
 	if (!entry->run)
 		return;
 	kmap_delete(t->maps.processes_fd, image);
+	tell_change(t, image);
 	put_run(&t->runs, entry->run);
 	quota_give(&t->process_quota, entry->payer, 1);
 	*entry = (struct unwind_entry){0};

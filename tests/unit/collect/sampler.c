@@ -47,6 +47,7 @@ enum change {
 	BY_WORKER, /* a thread that the kernel makes touches them, for io_uring */
 	IN_CHILD, /* fork: the child's child touches the pages and ends */
 	ELSEWHERE, /* the same, in another cgroup and pid namespace */
+	THERE_AND_BACK, /* on two CPUs with an effective uid each, then on the first again */
 	BY_TWO, /* threads on two CPUs touch a page each, at once: a meeting */
 };
 
@@ -78,6 +79,7 @@ struct fixture {
 	uint32_t max_kern; /* frames of the longest one */
 	uint64_t nr_first; /* first samples that were announced */
 	struct lb_first_sample first; /* the last one, of any process */
+	uint32_t last_uid; /* of note_uid() */
 	bool wrong_source;
 	struct meeting meetings[NR_MEETINGS];
 };
@@ -233,6 +235,23 @@ static void meet_all(void)
 	pthread_join(thread, NULL);
 }
 
+static void there_and_back(void)
+{
+	char *pages = fresh_pages(3);
+	cpu_set_t cpus[2];
+
+	find_two_cpus(cpus);
+	for (uint32_t i = 0; i < 3; i++) {
+		if (sched_setaffinity(0, sizeof(*cpus), &cpus[i % 2]) ||
+		    seteuid(FIRST_UID + i % 2))
+			_exit(7);
+		touch(pages + (size_t)i * PAGE_BYTES);
+		if (seteuid(0))
+			_exit(4);
+	}
+	munmap(pages, (size_t)3 * PAGE_BYTES);
+}
+
 /* ---- the child ---- */
 
 /* A cgroup of this run, in the first hierarchy that allows it; "": in none. */
@@ -296,6 +315,8 @@ static void obey(int orders, int done)
 
 		if (order.change == BY_TWO)
 			meet_all();
+		else if (order.change == THERE_AND_BACK)
+			there_and_back();
 		else if (!child)
 			touch_all(order);
 		if (!child && (order.change == IN_CHILD || order.change == ELSEWHERE))
@@ -748,6 +769,32 @@ static void a_first_sample_tells_who_it_is(void **state)
 	assert_int_not_equal(ids->cgroups, cgroups);
 }
 
+static void note_uid(void *ctx, const struct lb_first_sample *first)
+{
+	uint32_t *last_uid = &((struct fixture *)ctx)->last_uid;
+
+	/* Root's is that of a page fault between two touches. */
+	if (first->ids.uid)
+		*last_uid = first->ids.uid;
+}
+
+/* Each CPU remembers what it has announced. */
+static void a_user_is_announced_again_after_another(void **state)
+{
+	struct fixture *f = *state;
+	cpu_set_t all;
+
+	if (sched_getaffinity(0, sizeof(all), &all) || CPU_COUNT(&all) < 2) {
+		print_message("skip: only one CPU\n");
+		skip();
+	}
+	open_for_child(f, &(struct sampler_config){0});
+	f->handlers.first_sample = note_uid;
+	tell(f, 0, THERE_AND_BACK);
+	assert_int_equal(drain(f), 3);
+	assert_int_equal(f->last_uid, FIRST_UID);
+}
+
 /* ---- targets ---- */
 
 static void children_of_targets(void **state)
@@ -1075,6 +1122,7 @@ int main(void)
 		EXACT(nothing_is_sampled_after_the_end),
 		EXACT(rows_hold_the_times_of_both_cpus),
 		EXACT(a_first_sample_tells_who_it_is),
+		EXACT(a_user_is_announced_again_after_another),
 		EXACT(children_of_targets),
 		EXACT(rules_can_be_asked),
 		EXACT(others_are_not_sampled),

@@ -37,7 +37,9 @@ static struct kernel {
 		struct lb_image image;
 		struct lb_unwind_process process;
 		bool used;
-	} entries[MAX_ENTRIES];
+	} entries[MAX_ENTRIES],
+		kept; /* kept: by the CPU, since image_changes was kept_changes */
+	uint32_t kept_changes;
 	struct {
 		struct lb_unwind_file_key key;
 		struct lb_unwind_file file;
@@ -48,7 +50,7 @@ static struct kernel {
 	atomic_bool nobody_wrote; /* to it: an update waited in vain */
 	unsigned int max_slabs; /* the kernel takes no more; 0: no limit */
 	unsigned int nr_made, max_made; /* slabs; max 0: no limit */
-	volatile uint32_t pages_generation;
+	volatile uint32_t pages_generation, image_changes[LB_IMAGE_CHANGES];
 } kernel;
 
 static int new_file(size_t bytes)
@@ -202,12 +204,28 @@ static int lookup(int fd, const void *key, void *value)
 
 /* ---- the walk ---- */
 
+/* A CPU keeps the entry of the image that it walked last (bpf/walk.h). */
+static bool find_process(const struct lb_image *image, struct lb_unwind_process *ret)
+{
+	uint32_t changes = kernel.image_changes[image->tgid % LB_IMAGE_CHANGES];
+
+	if (!kernel.kept.used || memcmp(&kernel.kept.image, image, sizeof(*image)) ||
+	    kernel.kept_changes != changes) {
+		kernel.kept.used =
+			!lookup(kernel.maps.processes_fd, image, &kernel.kept.process);
+		kernel.kept.image = *image;
+		kernel.kept_changes = changes;
+	}
+	*ret = kernel.kept.process;
+	return kernel.kept.used;
+}
+
 static const struct lb_unwind_segment *walk_segments(const struct lb_image *image,
 						     struct lb_unwind_process *ret)
 {
 	const struct lb_unwind_segment *stamp;
 
-	if (lookup(kernel.maps.processes_fd, image, ret))
+	if (!find_process(image, ret))
 		return NULL;
 	stamp = &kernel.segments[ret->stamp];
 	return ret->generation && stamp->start == ret->generation && !stamp->end
@@ -264,6 +282,7 @@ const struct unwind_kmaps *fake_kernel_boot(void)
 {
 	kernel = (struct kernel){0};
 	kernel.maps.pages_generation = &kernel.pages_generation;
+	kernel.maps.image_changes = kernel.image_changes;
 	kernel.maps.slabs_fd = 9001; /* never opened, so that no other call gets it */
 	kernel.maps.interps_fd = 9002;
 	kernel.maps.processes_fd = 9003;
@@ -627,6 +646,28 @@ static void a_copy_that_is_out_of_date_is_seen(void **state)
 	walk_segments(&other, &now);
 	assert_int_equal(now.stamp, entry.stamp);
 	assert_null(walk_segments(&child, &now));
+}
+
+/* Also while another process keeps the segments that it had. */
+static void cpus_are_told_of_changes(void **state)
+{
+	struct unwind_tables *t = *state;
+	struct lb_image a = image_nr(1), b = image_nr(2);
+	struct unwind_entry of_a = {0}, of_b = {0};
+	struct lb_unwind_process now;
+
+	unwind_process_set(t, &a, &of_a, two_segments, 2, 0, 0, 0);
+	unwind_process_set(t, &b, &of_b, two_segments, 2, 0, 0, 0);
+	walk_segments(&a, &now);
+	assert_int_equal(now.nr_segments, 2);
+	unwind_process_set(t, &a, &of_a, two_segments, 1, 0, 0, 0);
+	walk_segments(&a, &now);
+	assert_int_equal(now.nr_segments, 1);
+	assert_non_null(walk_segments(&b, &now));
+	unwind_process_set(t, &a, &of_a, two_segments, 2, 0, 0, 0);
+	assert_non_null(walk_segments(&a, &now));
+	unwind_process_remove(t, &a, &of_a);
+	assert_null(walk_segments(&a, &now));
 }
 
 static void processes_have_a_maximum(void **state)
@@ -1081,6 +1122,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(pages_have_a_maximum, setup, teardown),
 		cmocka_unit_test_setup_teardown(segments_are_shared, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_copy_that_is_out_of_date_is_seen, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(cpus_are_told_of_changes, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(processes_have_a_maximum, setup,
 						teardown),
