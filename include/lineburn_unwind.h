@@ -134,7 +134,7 @@ _Static_assert(sizeof(struct lb_unwind_process) == 32, "no padding in map values
 
 #define LB_UNWIND_MAX_PROCESSES 16384
 
-#define LB_IMAGE_CHANGES 256 /* counters of changes, by tgid modulo this (bpf/walk.h) */
+#define LB_IMAGE_CHANGES        256 /* counters of changes, by tgid modulo this (bpf/walk.h) */
 
 /* ---- files: for mappings that user space has not described yet ---- */
 
