@@ -2,6 +2,7 @@
 # shellcheck disable=SC2317 # functions that "names" calls by their names
 # Attacks of docs/security.md with files and processes that block whoever looks at them: 4 to 7.
 # Takes 120 s.
+# Runs alone.
 . "${TOP:?}/tests/root/lib.sh"
 . "$TOP/tests/root/lib-attacks.sh"
 

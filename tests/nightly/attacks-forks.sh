@@ -1,6 +1,8 @@
 #!/bin/sh
 # Attacks 1 and 2 of docs/security.md: how long an innocent program's fork() takes at most while another user
-# holds a lock that a uprobe would need. Takes 40 s; for a quiet machine.
+# holds a lock that a uprobe would need.
+# Takes 40 s.
+# Runs alone.
 . "${TOP:?}/tests/root/lib.sh"
 . "$TOP/tests/root/lib-held.sh"
 

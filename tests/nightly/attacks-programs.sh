@@ -1,6 +1,7 @@
 #!/bin/sh
 # Attacks of docs/security.md by what programs do: 13, 14, 15, 17, 19 and 20.
 # Takes 150 s.
+# Runs alone.
 . "${TOP:?}/tests/root/lib.sh"
 . "$TOP/tests/root/lib-attacks.sh"
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Attacks of docs/security.md that fill what users share: 16 and 18.
 # Takes 120 s.
+# Runs alone.
 . "${TOP:?}/tests/root/lib.sh"
 . "$TOP/tests/root/lib-attacks.sh"
 
