@@ -460,6 +460,7 @@ static const struct loss {
 	BY_TOTAL(processes_dropped, totals.targets_dropped),
 	BY_TOTAL(processes_dropped, totals.cgroups_too_deep),
 	BY_TOTAL(processes_dropped, targets_refused),
+	BY_TOTAL(lost_events, totals.tasks_missed),
 	BY_WORKER(FAKE_NAMER),
 	BY_WORKER(FAKE_DECODER),
 	BY_WORKER(FAKE_READER),
