@@ -148,7 +148,7 @@ __noinline int lb_wake(__u64 now, __u64 user, __u64 for_drain)
 	return 0;
 }
 
-/* Announces the walk's image, unless it was. Return: whether it is announced. */
+/* Announces the walk's image, unless it was. Return: whether it had been announced. */
 static __always_inline bool announce_once(const struct lb_walk *w, __u64 user,
 					  struct lb_counters *ctr)
 {
@@ -163,18 +163,17 @@ static __always_inline bool announce_once(const struct lb_walk *w, __u64 user,
 	if (!told && bpf_map_update_elem(&images, &w->image, &user, BPF_NOEXIST))
 		return false;
 	if (lb_wake(w->now, user, false)) {
+		/* The next sample tries again. */
 		ctr->n[LB_CTR_FIRST_DROPPED]++;
-		return false;
-	}
-	/*
-	 * Only now: if the ring is full, the next sample tries again. User space must not
-	 * keep ids that the process gave up.
-	 */
-	if (told) {
+		if (!told)
+			bpf_map_delete_elem(&images, &w->image);
+	} else if (told) {
+		/* Only now. User space must not keep ids that the process gave up. */
 		*told = user;
-		__sync_fetch_and_add(lb_changes_of(w->image.tgid), 1);
 	}
-	return true;
+	/* Also without @told: the image may have been evicted, with another user. */
+	__sync_fetch_and_add(lb_changes_of(w->image.tgid), 1);
+	return false;
 }
 
 /* Announces the walk's image once, and again with another user or group. */

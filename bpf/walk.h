@@ -76,11 +76,15 @@ struct lb_recent_image {
 	__u32 changes; /* of image_changes, before all this was read */
 	__u32 pad; /* not used */
 };
-_Static_assert(sizeof(struct lb_recent_image) == 64, "a cache line");
+_Static_assert(sizeof(struct lb_recent_image) == 64, "one or two cache lines");
 
 /*
- * Numbers of changes, by tgid: of a process's entry, or of the user and group with which
- * an image was announced. Incremented after the change; user space does that, too.
+ * Numbers of changes, by tgid: of a process's entry by user space, or of the user and group
+ * with which an image was announced. Incremented after the change, and read before what it
+ * is about. The kernel side's changes of entries need none: an image is new at a fork, and
+ * cannot be sampled any more after an exec or the exit. Nothing orders the reads on arm64:
+ * a copy that is out of date may stay until the next change there, but its segments are
+ * not used once they are given to another process.
  */
 volatile __u32 image_changes[LB_IMAGE_CHANGES];
 

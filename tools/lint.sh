@@ -153,7 +153,7 @@ check_bpf() {
 	clang=$(for name in "${CLANG:-clang-14}" clang-19 clang; do command -v "$name"; done | head -n 1)
 	object=$(mktemp -d)/program.o
 	for arch in x86:x86_64 arm64:arm64; do
-		result "BPF compiles for ${arch#*:}" "$(for source in bpf/*.bpf.c; do
+		result "BPF compiles for ${arch#*:}" "$(for source in bpf/*.bpf.c tests/bpf/*.bpf.c; do
 			"$clang" -g -O2 -target bpf -mcpu=v2 "-D__TARGET_ARCH_${arch%:*}" -Iinclude \
 				"-Ivmlinux/${arch#*:}" -Ibpf -Wall -Wextra -Wno-unused-parameter -Werror \
 				-fstack-usage -c -o "$object" "$source" 2>&1 &&

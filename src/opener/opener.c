@@ -36,6 +36,19 @@
 #define BURST_NS (500 * CLOCK_MS_NS) /* time of slow files that a tenant has at once */
 
 /* One for the process: whatever touches a target goes through it. */
+/*
+ * A request with several processes that hung: one of them is to be charged with the child,
+ * who is late alone.
+ */
+struct hung {
+	uint64_t number; /* of the child (worker/child.h); 0: none, or it is dead */
+	size_t nr;
+	struct suspect {
+		struct tenant who;
+		struct ban_subject process;
+	} suspects[OPENER_MAX_GROUPS];
+};
+
 static struct opener {
 	struct worker *worker; /* NULL: none */
 	pthread_t thread; /* that may use it */
@@ -46,13 +59,7 @@ static struct opener {
 	} late[MAX_LATE];
 	size_t next_late;
 	uint64_t late_groups_ns[MAX_LATE_GROUPS]; /* same */
-	/*
-	 * The last of these that got a child stuck: its number (worker/child.h), and the
-	 * tenants, of whom one is to be charged: who is late alone.
-	 */
-	uint64_t hung_number;
-	struct tenant hung[OPENER_MAX_GROUPS];
-	size_t nr_hung;
+	struct hung hung[MAX_LATE_GROUPS]; /* what these left behind */
 	struct bans bans;
 	struct time_share proc_share, file_share; /* of slow_ns */
 	/* of the last request: how long the opener slept in the kernel */
@@ -75,7 +82,7 @@ void opener_end(void)
 	bans_clear(&opener.bans);
 	memset(opener.late, 0, sizeof(opener.late));
 	memset(opener.late_groups_ns, 0, sizeof(opener.late_groups_ns));
-	opener.nr_hung = 0;
+	memset(opener.hung, 0, sizeof(opener.hung));
 	opener.proc_share = opener.file_share = (struct time_share){0};
 	worker_free(take_ptr(opener.worker));
 	opener_find_tenants(NULL, NULL);
@@ -361,15 +368,6 @@ static struct tenant find_tenant(int base_fd, struct tenant who, const struct lo
 	return is_known(who) || look->where != LOOK_BELOW ? who : tenant_of(base_fd);
 }
 
-/* May the last request with several processes that hung be this tenant's? */
-static bool may_have_hung(struct tenant who)
-{
-	for (size_t i = 0; i < opener.nr_hung; i++)
-		if (!is_known(opener.hung[i]) || tenant_is_same(opener.hung[i], who))
-			return true;
-	return false;
-}
-
 /* Who has to be known before a request, because some tenant's may fail? */
 static bool must_know(void)
 {
@@ -386,17 +384,40 @@ static void charge(struct tenant who, const struct look *look, uint64_t slow_ns)
 	time_share_took(share, who, now_ns - slow_ns, now_ns);
 }
 
-static void on_late(int base_fd, struct tenant who, const struct look *look)
+/* The tenant may have been unknown in the request, or taken for another. */
+static bool is_suspect(const struct suspect *suspect, struct tenant who,
+		       const struct ban_subject *process)
 {
-	uint64_t stuck = worker_last_stuck(opener.worker);
+	return (process->inode && process->inode == suspect->process.inode &&
+		process->dev == suspect->process.dev) ||
+	       (is_known(who) && tenant_is_same(suspect->who, who));
+}
 
+/* @process  inode 0: not known */
+static void charge_hung(struct hung *hung, struct tenant who,
+			const struct ban_subject *process)
+{
+	for (size_t i = 0; hung->number && i < hung->nr; i++) {
+		if (!is_suspect(&hung->suspects[i], who, process))
+			continue;
+		child_charge_undead(hung->number, who);
+		hung->number = 0;
+	}
+}
+
+/* @stuck  the number of the child that was left behind; 0: none */
+static void on_late(int base_fd, struct tenant who, const struct look *look,
+		    uint64_t stuck)
+{
+	struct ban_subject process;
+
+	if (!find_subject(base_fd, look, &process))
+		process.inode = 0;
 	note_late(who);
 	ban(base_fd, who, look, stuck);
 	child_charge_undead(stuck, who);
-	if (may_have_hung(who)) {
-		child_charge_undead(opener.hung_number, who);
-		opener.nr_hung = 0;
-	}
+	for (size_t i = 0; i < MAX_LATE_GROUPS; i++)
+		charge_hung(&opener.hung[i], who, &process);
 	log_debug("%s of a target of %s %u did not answer in time, skipping",
 		  look->name ? look->name : "a file",
 		  who.container ? "a container, user" : "user", who.uid);
@@ -417,7 +438,7 @@ static bool looks_here(void)
 
 int opener_look(int base_fd, struct tenant who, struct look *looks, size_t nr)
 {
-	uint64_t slow_ns;
+	uint64_t slow_ns, stuck;
 	int rc;
 
 	if (looks_here()) {
@@ -433,6 +454,8 @@ int opener_look(int base_fd, struct tenant who, struct look *looks, size_t nr)
 		     ? -EBUSY
 		     : ask_alone(base_fd, who, looks, nr);
 	slow_ns = opener.slow_ns;
+	/* Before find_tenant(), which may leave behind another one. */
+	stuck = rc == -ETIMEDOUT ? worker_last_stuck(opener.worker) : 0;
 	if (rc == -EBUSY)
 		opener.stats.nr_refused++;
 	if (slow_ns || rc == -ETIMEDOUT)
@@ -440,7 +463,7 @@ int opener_look(int base_fd, struct tenant who, struct look *looks, size_t nr)
 	if (slow_ns)
 		charge(who, looks, slow_ns);
 	if (rc == -ETIMEDOUT)
-		on_late(base_fd, who, looks);
+		on_late(base_fd, who, looks, stuck);
 	if (rc)
 		no_results(looks, nr, rc);
 	return rc;
@@ -479,12 +502,23 @@ static void note_late_groups(void)
 	opener.late_groups_ns[MAX_LATE_GROUPS - 1] = clock_now_ns();
 }
 
-static void note_hung(const struct look_group *groups, size_t nr)
+/* In the place of one whose child is dead or charged, else of the first. */
+static void note_hung(const struct look_group *groups, size_t nr, uint64_t stuck)
 {
-	for (size_t i = 0; i < nr; i++)
-		opener.hung[i] = groups[i].who;
-	opener.nr_hung = nr;
-	opener.hung_number = worker_last_stuck(opener.worker);
+	struct hung *hung = &opener.hung[0];
+
+	if (!stuck)
+		return;
+	for (size_t i = 0; i < MAX_LATE_GROUPS; i++)
+		if (!child_is_undead(opener.hung[i].number))
+			hung = &opener.hung[i];
+	*hung = (struct hung){.number = stuck, .nr = nr};
+	for (size_t i = 0; i < nr; i++) {
+		hung->suspects[i].who = groups[i].who;
+		if (!find_subject(groups[i].base_fd, groups[i].looks,
+				  &hung->suspects[i].process))
+			hung->suspects[i].process.inode = 0;
+	}
 }
 
 void opener_look_groups(struct look_group *groups, size_t nr)
@@ -507,7 +541,7 @@ void opener_look_groups(struct look_group *groups, size_t nr)
 	}
 	rc = nr_asked ? ask(TENANT_UNKNOWN, asked, nr_asked) : 0;
 	if (rc == -ETIMEDOUT)
-		note_hung(asked, nr_asked);
+		note_hung(asked, nr_asked, worker_last_stuck(opener.worker));
 	if (rc == -ETIMEDOUT ||
 	    (nr_asked && opener.slow_ns >= OPENER_LATE_MS * CLOCK_MS_NS))
 		note_late_groups();

@@ -92,8 +92,8 @@ struct look_group {
  * Makes the looks of up to OPENER_MAX_GROUPS groups in one request, which saves most of the
  * time where CPUs are busy: each answer waits for a CPU twice. The rc -EAGAIN of all looks of
  * a group means: look at it alone. That is so if any may get stuck, or one did: then it is
- * not known which, and no look is counted as late. The process left behind is charged to
- * the tenant of the next late look.
+ * not known which, and no look is counted as late. The child left behind is charged to the
+ * one of them that is late alone; until then it counts as one of TENANT_UNKNOWN.
  */
 void opener_look_groups(struct look_group *groups, size_t nr);
 

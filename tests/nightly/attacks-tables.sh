@@ -105,4 +105,4 @@ mappings() {
 }
 figure attack-18 mappings
 
-figure attacks-tables-times soon
+figure attacks-tables-times soon layouts

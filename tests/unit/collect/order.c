@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A page of unwind rows is given to another object while a walk looks it up: the walk
- * uses the new rows or none, never those that a cache has of the page's former object,
- * whatever is changed at which point of it.
+ * A page of unwind rows was taken from an object, and all walks of that time have ended.
+ * Now it is given to another one, while a walk looks it up: the walk uses the new rows or
+ * none, never those that a cache has of the former object, whatever is changed at which
+ * point of it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 #include <cmocka.h>
 
 #include <bpf/bpf.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -143,17 +145,37 @@ static void forget_first(struct fixture *f)
 		tell_change(f);
 }
 
+/* A CPU has its own copies. */
+static void stay_on_this_cpu(void)
+{
+	cpu_set_t cpu;
+
+	CPU_ZERO(&cpu);
+	CPU_SET(sched_getcpu(), &cpu);
+	assert_int_equal(sched_setaffinity(0, sizeof(cpu), &cpu), 0);
+}
+
+/* In the tests: a setup may not skip. */
+static void skip_without_root(const struct fixture *f)
+{
+	if (f->skel)
+		return;
+	print_message("skip: loading BPF programs needs root\n");
+	skip();
+}
+
 static int setup(void **state)
 {
 	static struct fixture f;
 	_cleanup_close_ int fd = memfd_create("text", 0);
 	struct stat st;
 
-	if (geteuid() != 0) {
-		print_message("skip: loading BPF programs needs root\n");
-		skip();
-	}
-	f = (struct fixture){.skel = order_bpf__open_and_load()};
+	*state = &f;
+	f = (struct fixture){0};
+	if (geteuid() != 0)
+		return 0;
+	stay_on_this_cpu();
+	f.skel = order_bpf__open_and_load();
 	assert_non_null(f.skel);
 	assert_int_equal(ftruncate(fd, TEXT_BYTES), 0);
 	assert_int_equal(fstat(fd, &st), 0);
@@ -181,7 +203,6 @@ static int setup(void **state)
 	publish(&f, FIRST_STAMP);
 	update(f.skel->maps.segments, &(uint32_t){EMPTY_STAMP},
 	       &(struct lb_unwind_segment){.start = EMPTY_STAMP + 1});
-	*state = &f;
 	return 0;
 }
 
@@ -189,7 +210,8 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	munmap(f->text, TEXT_BYTES);
+	if (f->text)
+		munmap(f->text, TEXT_BYTES);
 	order_bpf__destroy(f->skel);
 	return 0;
 }
@@ -242,9 +264,12 @@ static uint32_t points_of(struct fixture *f, bool is_by_file)
 
 static void process_gets_the_page(struct fixture *f)
 {
-	uint32_t end = points_of(f, false) + 1;
 	struct seen seen = {0};
 	struct times at;
+	uint32_t end;
+
+	skip_without_root(f);
+	end = points_of(f, false) + 1;
 
 	for (at.told = 1; at.told <= end; at.told++)
 		for (at.owner = 1; at.owner <= at.told; at.owner++)
@@ -280,9 +305,12 @@ static void a_kept_process_gets_the_page(void **state)
 static void a_file_gets_the_page(void **state)
 {
 	struct fixture *f = *state;
-	uint32_t end = points_of(f, true) + 1;
 	struct seen seen = {0};
 	struct times at = {0};
+	uint32_t end;
+
+	skip_without_root(f);
+	end = points_of(f, true) + 1;
 
 	for (at.owner = 1; at.owner <= end; at.owner++)
 		for (at.segments = 1; at.segments <= at.owner; at.segments++)

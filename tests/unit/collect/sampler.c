@@ -28,6 +28,7 @@
 
 #include <cmocka.h>
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "base/cleanup.h"
@@ -47,7 +48,7 @@ enum change {
 	BY_WORKER, /* a thread that the kernel makes touches them, for io_uring */
 	IN_CHILD, /* fork: the child's child touches the pages and ends */
 	ELSEWHERE, /* the same, in another cgroup and pid namespace */
-	THERE_AND_BACK, /* on two CPUs with an effective uid each, then on the first again */
+	ON_A_CPU, /* touches one page on CPU nr of two, with an effective uid of its own */
 	BY_TWO, /* threads on two CPUs touch a page each, at once: a meeting */
 };
 
@@ -200,16 +201,17 @@ static void *meet(void *arg)
 	return NULL;
 }
 
-/* The first two CPUs of those that the process may use. */
+static cpu_set_t all_cpus; /* that the process may use */
+
+/* The first two of them. */
 static void find_two_cpus(cpu_set_t cpus[2])
 {
-	cpu_set_t all;
 	int cpu = 0;
 
-	if (sched_getaffinity(0, sizeof(all), &all))
+	if (sched_getaffinity(0, sizeof(all_cpus), &all_cpus))
 		_exit(7);
 	for (size_t i = 0; i < 2; i++, cpu++) {
-		while (!CPU_ISSET(cpu, &all))
+		while (!CPU_ISSET(cpu, &all_cpus))
 			cpu++;
 		CPU_ZERO(&cpus[i]);
 		CPU_SET(cpu, &cpus[i]);
@@ -235,21 +237,18 @@ static void meet_all(void)
 	pthread_join(thread, NULL);
 }
 
-static void there_and_back(void)
+static void touch_on_cpu(uint32_t nr)
 {
-	char *pages = fresh_pages(3);
+	char *page = fresh_pages(1);
 	cpu_set_t cpus[2];
 
 	find_two_cpus(cpus);
-	for (uint32_t i = 0; i < 3; i++) {
-		if (sched_setaffinity(0, sizeof(*cpus), &cpus[i % 2]) ||
-		    seteuid(FIRST_UID + i % 2))
-			_exit(7);
-		touch(pages + (size_t)i * PAGE_BYTES);
-		if (seteuid(0))
-			_exit(4);
-	}
-	munmap(pages, (size_t)3 * PAGE_BYTES);
+	if (sched_setaffinity(0, sizeof(*cpus), &cpus[nr]) || seteuid(FIRST_UID + nr))
+		_exit(7);
+	touch(page);
+	if (seteuid(0) || sched_setaffinity(0, sizeof(all_cpus), &all_cpus))
+		_exit(4);
+	munmap(page, PAGE_BYTES);
 }
 
 /* ---- the child ---- */
@@ -315,8 +314,8 @@ static void obey(int orders, int done)
 
 		if (order.change == BY_TWO)
 			meet_all();
-		else if (order.change == THERE_AND_BACK)
-			there_and_back();
+		else if (order.change == ON_A_CPU)
+			touch_on_cpu(order.nr);
 		else if (!child)
 			touch_all(order);
 		if (!child && (order.change == IN_CHILD || order.change == ELSEWHERE))
@@ -778,10 +777,19 @@ static void note_uid(void *ctx, const struct lb_first_sample *first)
 		*last_uid = first->ids.uid;
 }
 
-/* Each CPU remembers what it has announced. */
-static void a_user_is_announced_again_after_another(void **state)
+/* As if all had been evicted; without the counter, which an eviction does not change. */
+static void forget_images(struct fixture *f)
 {
-	struct fixture *f = *state;
+	int fd = bpf_map__fd(sampler_skel(f->sampler)->maps.images);
+	struct lb_image image;
+
+	while (!bpf_map_get_next_key(fd, NULL, &image))
+		bpf_map_delete_elem(fd, &image);
+}
+
+/* The user is that of one CPU, then of another, and of the first again. */
+static void changes_there_and_back(struct fixture *f, bool is_evicted)
+{
 	cpu_set_t all;
 
 	if (sched_getaffinity(0, sizeof(all), &all) || CPU_COUNT(&all) < 2) {
@@ -790,9 +798,45 @@ static void a_user_is_announced_again_after_another(void **state)
 	}
 	open_for_child(f, &(struct sampler_config){0});
 	f->handlers.first_sample = note_uid;
-	tell(f, 0, THERE_AND_BACK);
-	assert_int_equal(drain(f), 3);
+	/* Twice: the second time the CPU remembers it. */
+	tell(f, 0, ON_A_CPU);
+	tell(f, 0, ON_A_CPU);
+	if (is_evicted)
+		forget_images(f);
+	tell(f, 1, ON_A_CPU);
+	tell(f, 0, ON_A_CPU);
+	assert_int_equal(drain(f), 4);
 	assert_int_equal(f->last_uid, FIRST_UID);
+}
+
+static void a_user_is_announced_again_after_another(void **state)
+{
+	changes_there_and_back(*state, false);
+}
+
+static void a_user_is_announced_again_after_an_eviction(void **state)
+{
+	changes_there_and_back(*state, true);
+}
+
+static void who_found_the_ring_full_is_announced_later(void **state)
+{
+	struct fixture *f = *state;
+	volatile __u32 *changes;
+
+	open_for_child(f, &(struct sampler_config){.nr_cpus = 2});
+	changes = sampler_skel(f->sampler)->bss->image_changes;
+	tell(f, 3000, CHANGE_USER);
+	/* It is a new image, as far as the kernel side knows. */
+	forget_images(f);
+	++changes[(uint32_t)f->child % LB_IMAGE_CHANGES];
+	tell(f, 1, CHANGE_NOTHING);
+	drain(f);
+	f->nr_first = 0;
+	tell(f, 1, CHANGE_NOTHING);
+	assert_int_equal(drain(f), 1);
+	assert_int_equal(f->nr_first, 1);
+	assert_int_equal(f->first.ids.uid, 0);
 }
 
 /* ---- targets ---- */
@@ -1123,6 +1167,8 @@ int main(void)
 		EXACT(rows_hold_the_times_of_both_cpus),
 		EXACT(a_first_sample_tells_who_it_is),
 		EXACT(a_user_is_announced_again_after_another),
+		EXACT(a_user_is_announced_again_after_an_eviction),
+		EXACT(who_found_the_ring_full_is_announced_later),
 		EXACT(children_of_targets),
 		EXACT(rules_can_be_asked),
 		EXACT(others_are_not_sampled),

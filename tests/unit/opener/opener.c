@@ -561,7 +561,7 @@ static void look_stays(int dir, struct tenant who)
 	assert_int_equal(look_again(dir, who), -ETIMEDOUT);
 }
 
-/* What hung among several is charged to one of them, never to somebody else who is late. */
+/* What hung among several is charged to one of them, not to somebody else who is late. */
 static void a_stranger_does_not_pay_for_several(void **state)
 {
 	pid_t pids[NR_PROCESSES];
@@ -584,6 +584,31 @@ static void a_stranger_does_not_pay_for_several(void **state)
 	opener_end();
 	end_processes(pids, dirs);
 	close(dir);
+}
+
+/* Also if the process was taken for another tenant's, and something else hung meanwhile. */
+static void a_process_pays_for_several(void **state)
+{
+	pid_t pids[NR_PROCESSES];
+	int dirs[NR_PROCESSES];
+	struct several s;
+
+	if (!freezer_is_there(state))
+		skip();
+	begin_several(&s, pids, dirs);
+	hang_among_several(&s, pids, dirs);
+	assert_int_equal(look_again(dirs[0], user(0)), 0);
+	hang_among_several(&s, pids, dirs);
+	assert_false(child_has_room(TENANT_UNKNOWN));
+	look_stays(dirs[1], user(3000));
+	assert_int_equal(child_nr_undead(), 3);
+	assert_true(child_has_room(TENANT_UNKNOWN));
+	assert_false(child_has_room(user(3000)));
+	freezer_thaw();
+	for (int i = 0; i < 6000 && child_nr_undead(); i++)
+		usleep(10000);
+	opener_end();
+	end_processes(pids, dirs);
 }
 
 /* If one hangs, nobody is blamed; those that hung alone are not among several any more. */
@@ -686,6 +711,8 @@ int main(int argc, char **argv)
 						begin, end),
 		cmocka_unit_test_setup_teardown(several_are_looked_at_in_one_request,
 						begin, end),
+		cmocka_unit_test_setup_teardown(a_process_pays_for_several,
+						freezer_set_up, freezer_tear_down),
 		cmocka_unit_test_setup_teardown(a_stranger_does_not_pay_for_several,
 						freezer_set_up, freezer_tear_down),
 		cmocka_unit_test_setup_teardown(what_hangs_is_not_among_several,
