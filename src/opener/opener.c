@@ -35,7 +35,6 @@
 #define SLOW_NS  (2 * CLOCK_MS_NS)
 #define BURST_NS (500 * CLOCK_MS_NS) /* time of slow files that a tenant has at once */
 
-/* One for the process: whatever touches a target goes through it. */
 /*
  * A request with several processes that hung: one of them is to be charged with the child,
  * who is late alone.
@@ -49,6 +48,7 @@ struct hung {
 	} suspects[OPENER_MAX_GROUPS];
 };
 
+/* One for the process: whatever touches a target goes through it. */
 static struct opener {
 	struct worker *worker; /* NULL: none */
 	pthread_t thread; /* that may use it */
@@ -384,6 +384,14 @@ static void charge(struct tenant who, const struct look *look, uint64_t slow_ns)
 	time_share_took(share, who, now_ns - slow_ns, now_ns);
 }
 
+/* Returns the process that the looks are at; inode 0: not known. */
+static struct ban_subject process_of(int base_fd, const struct look *look)
+{
+	struct ban_subject ret = {0};
+
+	return find_subject(base_fd, look, &ret) ? ret : (struct ban_subject){0};
+}
+
 /* The tenant may have been unknown in the request, or taken for another. */
 static bool is_suspect(const struct suspect *suspect, struct tenant who,
 		       const struct ban_subject *process)
@@ -393,7 +401,7 @@ static bool is_suspect(const struct suspect *suspect, struct tenant who,
 	       (is_known(who) && tenant_is_same(suspect->who, who));
 }
 
-/* @process  inode 0: not known */
+/* @process  process_of() */
 static void charge_hung(struct hung *hung, struct tenant who,
 			const struct ban_subject *process)
 {
@@ -409,10 +417,8 @@ static void charge_hung(struct hung *hung, struct tenant who,
 static void on_late(int base_fd, struct tenant who, const struct look *look,
 		    uint64_t stuck)
 {
-	struct ban_subject process;
+	struct ban_subject process = process_of(base_fd, look);
 
-	if (!find_subject(base_fd, look, &process))
-		process.inode = 0;
 	note_late(who);
 	ban(base_fd, who, look, stuck);
 	child_charge_undead(stuck, who);
@@ -515,9 +521,8 @@ static void note_hung(const struct look_group *groups, size_t nr, uint64_t stuck
 	*hung = (struct hung){.number = stuck, .nr = nr};
 	for (size_t i = 0; i < nr; i++) {
 		hung->suspects[i].who = groups[i].who;
-		if (!find_subject(groups[i].base_fd, groups[i].looks,
-				  &hung->suspects[i].process))
-			hung->suspects[i].process.inode = 0;
+		hung->suspects[i].process =
+			process_of(groups[i].base_fd, groups[i].looks);
 	}
 }
 

@@ -222,6 +222,14 @@ static void it_keeps_five_capabilities(void **state)
 	assert_int_equal(kept, 0x100000800c4);
 }
 
+/* Waits until all that were stuck have died. */
+static void thaw_all(void)
+{
+	freezer_thaw();
+	for (int i = 0; i < 6000 && child_nr_undead(); i++)
+		usleep(10000);
+}
+
 /* Its process is stopped, as by a file that does not answer. */
 static void look_hangs(int dir, struct tenant who)
 {
@@ -232,9 +240,7 @@ static void look_hangs(int dir, struct tenant who)
 	freezer_freeze(helper());
 	assert_int_equal(opener_look_at(dir, who, &look), -ETIMEDOUT);
 	assert_int_equal(child_nr_undead(), 1);
-	freezer_thaw();
-	for (int i = 0; i < 6000 && child_nr_undead(); i++)
-		usleep(10000);
+	thaw_all();
 	assert_int_equal(child_nr_undead(), 0);
 }
 
@@ -361,9 +367,7 @@ static int64_t ms_of_late_look(int dir, struct tenant who)
 	begin_ns = message_clock_ns();
 	assert_int_equal(opener_look_at(dir, who, &look), -ETIMEDOUT);
 	begin_ns = message_clock_ns() - begin_ns;
-	freezer_thaw();
-	for (int i = 0; i < 6000 && child_nr_undead(); i++)
-		usleep(10000);
+	thaw_all();
 	return begin_ns / 1000000;
 }
 
@@ -578,9 +582,7 @@ static void a_stranger_does_not_pay_for_several(void **state)
 	assert_int_equal(look_again(dirs[0], user(1001)), -EBUSY); /* has two */
 	assert_int_equal(look_again(dirs[0], user(1002)), 0);
 	assert_int_equal(child_nr_undead(), 3);
-	freezer_thaw();
-	for (int i = 0; i < 6000 && child_nr_undead(); i++)
-		usleep(10000);
+	thaw_all();
 	opener_end();
 	end_processes(pids, dirs);
 	close(dir);
@@ -604,9 +606,7 @@ static void a_process_pays_for_several(void **state)
 	assert_int_equal(child_nr_undead(), 3);
 	assert_true(child_has_room(TENANT_UNKNOWN));
 	assert_false(child_has_room(user(3000)));
-	freezer_thaw();
-	for (int i = 0; i < 6000 && child_nr_undead(); i++)
-		usleep(10000);
+	thaw_all();
 	opener_end();
 	end_processes(pids, dirs);
 }
@@ -626,9 +626,7 @@ static void what_hangs_is_not_among_several(void **state)
 	hang_among_several(&s, pids, dirs);
 	opener_stats(&after);
 	assert_int_equal(after.nr_late, before.nr_late);
-	freezer_thaw();
-	for (int i = 0; i < 6000 && child_nr_undead(); i++)
-		usleep(10000);
+	thaw_all();
 	/* It is banned; its user may have others. */
 	look_hangs(dirs[2], user(1002));
 	look_at_all(&s, dirs);
@@ -662,9 +660,7 @@ static void who_hangs_among_several_is_charged(void **state)
 	assert_false(child_has_room(user(1002)));
 	look_at_all(&s, dirs);
 	check_all(&s, pids, 1 << 2);
-	freezer_thaw();
-	for (int i = 0; i < 6000 && child_nr_undead(); i++)
-		usleep(10000);
+	thaw_all();
 	assert_true(child_has_room(user(1002)));
 	opener_end();
 	end_processes(pids, dirs);
