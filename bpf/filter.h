@@ -135,14 +135,58 @@ static __always_inline struct task_struct___choice *lb_filter_task(void)
 	return (struct task_struct___choice *)lb_current_task();
 }
 
-/*
- * Reads the current thread's name and zeroes the bytes after it, because some kernels
- * (Debian's 6.1) leave old data there.
- */
-static __always_inline void lb_current_comm(void *ret)
+/* Returns the bytes of a text that begin at its first NUL; 0: none. */
+static __always_inline __u64 lb_text_end(__u64 word)
 {
-	__builtin_memset(ret, 0, LB_COMM_LEN);
-	bpf_get_current_comm(ret, LB_COMM_LEN);
+	__u64 nul = (word - 0x0101010101010101ULL) & ~word & 0x8080808080808080ULL;
+
+	/* The lowest bit is the first NUL's; above it, bytes of 1 have one, too. */
+	return nul ? -(nul & -nul) : 0;
+}
+
+/* Reads the two words of the current thread's name; old data may be behind its NUL. */
+static __always_inline void lb_comm_words(struct task_struct___choice *task, __u64 *ret)
+{
+	const void *comm = task;
+
+	if (!LB_TASK_HAS_TYPE()) {
+		__builtin_memset(ret, 0, LB_COMM_LEN);
+		bpf_get_current_comm(ret, LB_COMM_LEN);
+		return;
+	}
+	comm += bpf_core_field_offset(struct task_struct___choice, comm);
+	ret[0] = *(const volatile __u64 *)comm;
+	ret[1] = *(const volatile __u64 *)(comm + 8);
+}
+
+/*
+ * Reads the current thread's name and zeroes the bytes after it. Not by the helper, whose
+ * code, and that of the functions that it calls, is in several pages.
+ */
+static __always_inline void lb_current_comm(__u64 *ret)
+{
+	__u64 end;
+
+	lb_comm_words(lb_filter_task(), ret);
+	end = lb_text_end(ret[0]);
+	ret[0] &= ~end;
+	ret[1] = end ? 0 : ret[1] & ~lb_text_end(ret[1]);
+}
+
+/* Returns the current thread's cgroup of the unified hierarchy. Not by the helper, as above. */
+static __always_inline __u64 lb_current_cgroup_id(void)
+{
+	struct css_set___lb *cgroups;
+	struct cgroup___lb *cgroup;
+	struct kernfs_node___lb *node;
+
+	if (!LB_TASK_HAS_TYPE())
+		return bpf_get_current_cgroup_id();
+	cgroups = lb_filter_task()->cgroups;
+	/* To the verifier a pointer that was read directly may be NULL. */
+	cgroup = cgroups ? cgroups->dfl_cgrp : NULL;
+	node = cgroup ? cgroup->kn : NULL;
+	return node ? node->id : 0;
 }
 
 /* Returns the mask of the current thread, or of its process. */
@@ -190,7 +234,7 @@ __noinline __u64 lb_user_mask(void)
 #define LB_CGROUPS_A_PART  16
 #define LB_MAX_HIERARCHIES 20 /* searched for a task */
 
-__u64 cgroups_too_deep; /* counted again after the cache entry was replaced */
+__u32 cgroups_too_deep; /* counted again after the cache entry was replaced */
 
 /*
  * Adds the mask of the current cgroup and steps to its parent. A separate function, so
@@ -288,7 +332,7 @@ __noinline __u64 lb_cgroup_listed(void)
 struct comm_walk {
 	__u64 bits;
 	__u64 word;
-	__u8 comm[LB_COMM_LEN];
+	__u8 comm[LB_COMM_LEN] __attribute__((aligned(8)));
 };
 
 struct {
@@ -373,7 +417,7 @@ __noinline __u64 lb_comm_mask(__u64 index)
 	if (!walk || !table || index >= table->nr_words)
 		return 0;
 	LB_BOUND(index, LB_COMM_WORDS);
-	lb_current_comm(walk->comm);
+	lb_current_comm((__u64 *)walk->comm);
 	walk->word = index;
 	walk->bits = table->words[index].start;
 	for (__u64 at = 0; at < LB_COMM_LEN; at += LB_COMM_AT_ONCE)
@@ -450,19 +494,6 @@ struct {
 	__type(value, struct lb_verdicts);
 } verdicts SEC(".maps");
 
-static __always_inline void lb_filter_comm(struct task_struct___choice *task, __u64 *ret)
-{
-	const void *comm = task;
-
-	if (!LB_TASK_HAS_TYPE()) {
-		lb_current_comm(ret);
-		return;
-	}
-	comm += bpf_core_field_offset(struct task_struct___choice, comm);
-	ret[0] = *(const volatile __u64 *)comm;
-	ret[1] = *(const volatile __u64 *)(comm + 8);
-}
-
 /* Returns the cache entry of a thread. @all  entries of this CPU */
 static __always_inline struct lb_verdict *lb_verdict_of(struct lb_verdicts *all,
 							__u64 tid)
@@ -493,7 +524,7 @@ __noinline __u64 lb_judge_anew(__u64 tid)
 	if (uses & LB_FILTER_IN(LB_FILTER_USER))
 		now->uid = lb_filter_uid(task);
 	if (uses & LB_FILTER_IN(LB_FILTER_COMM))
-		lb_filter_comm(task, now->comm);
+		lb_comm_words(task, now->comm);
 	is_chosen = lb_judge();
 	now->is_chosen = is_chosen;
 	now->nr_left = LB_VERDICT_TICKS;
@@ -511,7 +542,7 @@ static __always_inline bool lb_is_as_before(const struct lb_verdict *before,
 	if (uses & LB_FILTER_IN(LB_FILTER_USER))
 		differs |= before->uid ^ lb_filter_uid(task);
 	if (uses & LB_FILTER_IN(LB_FILTER_COMM)) {
-		lb_filter_comm(task, comm);
+		lb_comm_words(task, comm);
 		differs |= (before->comm[0] ^ comm[0]) | (before->comm[1] ^ comm[1]);
 	}
 	/* The verifier allows only a comparison of the address. */

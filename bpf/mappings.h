@@ -162,12 +162,12 @@ static __always_inline bool lb_search_begin(struct lb_walk *w)
 	struct lb_mapping_search *s = &w->search;
 	struct mm_struct___lb *mm;
 
-	if (!lb_can_search() || s->missed == s->ip)
+	if (!lb_can_search() || w->missed == w->searched)
 		return false;
 	mm = lb_mm();
 	if (!mm)
 		return false;
-	s->ip = s->missed;
+	s->ip = w->searched = w->missed;
 	if (LB_HAS_MAPLE_TREE()) {
 		s->at = (__u64)BPF_CORE_READ(mm, mm_mt.ma_root);
 		s->is_node = s->at & MAPLE_ROOT;
@@ -296,9 +296,10 @@ static __always_inline bool lb_find_vdso(struct lb_mapping_search *s, __u64 star
 }
 
 /* Sets the segment found, if @vma has tables. */
-static __always_inline void lb_take_mapping(struct lb_mapping_search *s,
+static __always_inline void lb_take_mapping(struct lb_walk *w,
 					    struct vm_area_struct___lb *vma)
 {
+	struct lb_mapping_search *s = &w->search;
 	__u64 start = BPF_CORE_READ(vma, vm_start), end = BPF_CORE_READ(vma, vm_end);
 	__u64 off = BPF_CORE_READ(vma, vm_pgoff) << page_shift;
 	struct file___lb *file = BPF_CORE_READ(vma, vm_file);
@@ -311,10 +312,10 @@ static __always_inline void lb_take_mapping(struct lb_mapping_search *s,
 	if (off >> 16 < s->tables.page ||
 	    (off + (end - start) - 1) >> 16 >= (__u64)s->tables.page + s->tables.nr_pages)
 		return;
-	s->found.bias = start - off + ((__u64)s->tables.page << 16);
-	s->found.first_page = s->tables.first_page;
-	s->found.start = start;
-	s->found.end = end;
+	w->found.bias = start - off + ((__u64)s->tables.page << 16);
+	w->found.first_page = s->tables.first_page;
+	w->found.start = start;
+	w->found.end = end;
 }
 
 /*
@@ -342,7 +343,7 @@ __noinline int lb_search_step(void)
 			return 0;
 	}
 	if (vma)
-		lb_take_mapping(s, vma);
+		lb_take_mapping(w, vma);
 	/* As in lb_walk_begin(), after the tables were chosen. */
 	w->pages_generation = pages_generation;
 	w->mode = LB_WALK_NATIVE;

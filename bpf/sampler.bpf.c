@@ -177,10 +177,11 @@ static __always_inline bool announce_once(const struct lb_walk *w, __u64 user,
 }
 
 /* Announces the walk's image once, and again with another user or group. */
-static __always_inline void announce(struct lb_walk *w, struct lb_counters *ctr)
+static __always_inline void announce(struct lb_walk *w, __u64 user,
+				     struct lb_counters *ctr)
 {
-	__u64 user = lb_user_and_group(), tag = lb_mix(w->image_hash, user);
 	struct lb_recent_image *recent = lb_recent(w);
+	__u64 tag = lb_mix(w->image_hash, user);
 
 	if (recent->announced != tag && announce_once(w, user, ctr))
 		recent->announced = tag;
@@ -349,11 +350,11 @@ static __always_inline __u32 walk_stack(struct lb_perf_event_ctx *ctx,
 {
 	bool is_64_bit;
 
-	if (LB_TASK(task, flags) & PF_KTHREAD)
-		return LB_STACK_NO_USER;
 	if (lb_regs_user(&ctx->regs)) {
 		is_64_bit = set_leaf(&w->stack, &ctx->regs);
 		barrier(); /* these loads must not be merged with those below */
+	} else if (LB_TASK(task, flags) & PF_KTHREAD) {
+		return LB_STACK_NO_USER;
 	} else {
 		/* In the window, which is unused until the walk begins. */
 		struct lb_regs *regs = (struct lb_regs *)w->stack.window;
@@ -418,10 +419,6 @@ static __always_inline void take_user(struct lb_perf_event_ctx *ctx,
 	key->status |= (w->nr_guessed ? LB_CALLERS_GUESSED : 0) |
 		       (w->nr_derived ? LB_CALLERS_DERIVED : 0);
 	add_up(w, ctr);
-
-	body->cgroup_id = bpf_get_current_cgroup_id();
-	body->tid = keep_tid ? (__u32)bpf_get_current_pid_tgid() : 0;
-	lb_current_comm(body->comm);
 	seal(body, &body->cgroup_id);
 	key->user_hash = body->hash;
 }
@@ -513,11 +510,31 @@ static __always_inline bool is_chosen(struct task_struct *task, __u32 tid, __u32
 	return said & 1;
 }
 
+/*
+ * Reads what the sample needs of the task, except the walk. All of it here, because these
+ * loads are cold and most do not depend on one another: so the CPU waits for them at the
+ * same time. Return: the user and group of its process.
+ */
+static __always_inline __u64 read_task(struct task_struct *task, __u64 pid_tgid,
+				       struct lb_walk *w)
+{
+	struct lb_body *body = &w->body;
+	__u64 user = lb_user_and_group();
+
+	w->image.start_boottime_ns = lb_task_start(task);
+	w->image.tgid = pid_tgid >> 32;
+	w->image.exec_id = LB_TASK(task, self_exec_id);
+	body->cgroup_id = lb_current_cgroup_id();
+	body->tid = keep_tid ? (__u32)pid_tgid : 0;
+	lb_current_comm((__u64 *)body->comm);
+	return user;
+}
+
 SEC("perf_event")
 int lb_sample(struct lb_perf_event_ctx *ctx)
 {
 	struct task_struct *task = lb_current_task();
-	__u64 now, pid_tgid = lb_pid_tgid(task);
+	__u64 now, user, pid_tgid = lb_pid_tgid(task);
 	__u32 in_round = drain_round, slot = in_round & 1;
 	struct lb_counters *ctr = bpf_map_lookup_elem(&counters, &slot);
 	struct lb_stack_key *key;
@@ -542,10 +559,11 @@ int lb_sample(struct lb_perf_event_ctx *ctx)
 		ctr->n[LB_CTR_LOST_INTERNAL]++;
 		return 0;
 	}
+	user = read_task(task, pid_tgid, w);
 	key = &w->key;
-	key->start_boottime_ns = w->image.start_boottime_ns = lb_task_start(task);
-	key->tgid = w->image.tgid = pid_tgid >> 32;
-	key->exec_id = w->image.exec_id = LB_TASK(task, self_exec_id);
+	key->start_boottime_ns = w->image.start_boottime_ns;
+	key->tgid = w->image.tgid;
+	key->exec_id = w->image.exec_id;
 	key->code_gen = code_gens_used ? code_gen(key) : 0;
 	key->source = source;
 	key->user_hash = key->kern_hash = 0;
@@ -553,7 +571,7 @@ int lb_sample(struct lb_perf_event_ctx *ctx)
 	w->image_hash = lb_mix(lb_mix(hash_seed, w->image.start_boottime_ns),
 			       (__u64)w->image.exec_id << 32 | w->image.tgid);
 	lb_recent_begin(w);
-	announce(w, ctr);
+	announce(w, user, ctr);
 
 	take_kernel(ctx, w, ctr);
 	take_user(ctx, task, w, ctr);

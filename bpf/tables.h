@@ -51,11 +51,16 @@ struct {
  * tag is the hash XOR the rule. So if another CPU writes an entry meanwhile, and the two
  * words that were read do not belong together, they give another hash.
  *
- * Rules of one page of text are in one 4 KiB page of the cache: where the TLB is cold,
- * too, each of these costs more than a cache line, above all in virtual machines.
+ * At low rates each cache line and each page that a walk touches is cold. So callers are
+ * not hashed: a page of text has RULES_A_PAGE entries, next to those of its neighbours, and
+ * a return address has the entry of its RULE_BYTES. So small functions that call each other
+ * and are adjacent share cache lines. Leaves are too many for that: they are hashed to
+ * the entries of LEAF_PAGES pages of text, which are one page of the cache.
  */
 #define RULES_AT_HAND 16384
-#define RULES_A_PLACE 256 /* 4 KiB */
+#define RULES_A_PAGE  128
+#define RULE_BYTES    32
+#define LEAF_PAGES    2
 struct rule_at_hand {
 	__u64 tag;
 	__u64 rule; /* struct lb_unwind_rule */
@@ -220,9 +225,9 @@ __noinline int lb_search_segment(__u64 ip)
 	at = lo - 1;
 	s = bpf_map_lookup_elem(&segments, &at);
 	if (!s || !lb_is_in(s, ip))
-		s = &w->search.found;
+		s = &w->found;
 	if (!lb_is_in(s, ip)) {
-		w->search.missed = ip;
+		w->missed = ip;
 		return 0;
 	}
 	w->segment = *s;
@@ -316,21 +321,31 @@ static __always_inline __u32 lb_read_rule(struct lb_walk *w, __u32 nr, __u32 low
 	return LB_STACK_COMPLETE;
 }
 
+/* Returns the entry of the rule; NULL: impossible. */
+static __always_inline volatile struct rule_at_hand *
+lb_rule_at_hand(const struct lb_walk *w, __u32 nr, __u32 low, __u64 hash)
+{
+	__u32 place = nr * RULES_A_PAGE + low / RULE_BYTES % RULES_A_PAGE;
+
+	if (w->stack.is_live)
+		place = (nr & ~(LEAF_PAGES - 1)) * RULES_A_PAGE +
+			hash % (LEAF_PAGES * RULES_A_PAGE);
+	place &= RULES_AT_HAND - 1;
+	return bpf_map_lookup_elem(&rules_at_hand, &place);
+}
+
 /* Like lb_read_rule(), with a cache. */
 static __always_inline __u32 lb_rule_of_page(struct lb_walk *w, __u32 nr, __u32 low,
 					     __u64 *ret)
 {
 	__u64 what = (__u64)w->pages_generation << 33 | (__u64)nr << 16 | low;
 	__u64 hash = lb_mix(hash_seed, what);
-	__u32 place = (lb_mix(hash_seed, nr) * RULES_A_PLACE & (RULES_AT_HAND - 1)) |
-		      (hash & (RULES_A_PLACE - 1));
+	volatile struct rule_at_hand *at_hand = lb_rule_at_hand(w, nr, low, hash);
 	__u32 status;
-	volatile struct rule_at_hand *at_hand =
-		bpf_map_lookup_elem(&rules_at_hand, &place);
 
 	_Static_assert(LB_UNWIND_MAX_PAGES <= 1 << 17, "the parts do not overlap");
 	if (!at_hand)
-		return LB_STACK_UNSUPPORTED; /* impossible: the index is in range */
+		return LB_STACK_UNSUPPORTED;
 	*ret = at_hand->rule; /* read once: it is compared and used */
 	if ((at_hand->tag ^ *ret) == hash)
 		return LB_STACK_COMPLETE;

@@ -121,8 +121,8 @@ static __always_inline void lb_walk_begin(struct lb_walk *w, struct task_struct 
 	w->mode = LB_WALK_NATIVE;
 	w->status = LB_STACK_TRUNCATED; /* if the steps run out */
 	w->is_ended = w->is_second_look = w->is_at_begin = w->is_again = false;
-	w->search.ip = w->search.missed = 0;
-	w->search.found.start = w->search.found.end = 0;
+	w->searched = w->missed = 0;
+	w->found.start = w->found.end = 0;
 	w->stack.is_live = true;
 	w->stack.window_bytes = 0;
 	w->stack.next_window_bytes = LB_FIRST_WINDOW_BYTES;

@@ -92,12 +92,10 @@ volatile __u32 image_changes[LB_IMAGE_CHANGES];
 
 /* A search in the kernel's tree of mappings (mappings.h). */
 struct lb_mapping_search {
-	__u64 missed; /* address without a segment */
-	__u64 ip; /* searched for last; 0: none */
+	__u64 ip; /* searched for */
 	__u64 at; /* where the search is, in the tree */
 	volatile __u64 slot; /* in the node that was read */
 	__u8 is_node; /* nonzero: of a maple tree, not a mapping */
-	struct lb_unwind_segment found; /* last one; no flags */
 	struct lb_unwind_file_key file;
 	struct lb_unwind_file tables; /* of the file */
 	__u64 node[LB_TREE_NODE_WORDS];
@@ -120,6 +118,9 @@ struct lb_walk {
 	__u32 first_segment, nr_segments;
 	__u32 segment_flags; /* of all that the walk went through */
 	__u32 pages_generation; /* when the walk began */
+	__u64 missed; /* address without a segment */
+	__u64 searched; /* the last address that was searched for (mappings.h); 0: none */
+	struct lb_unwind_segment found; /* last mapping found; no flags */
 
 	__u32 mode; /* enum lb_walk_mode */
 	__u32 status; /* enum lb_stack_status, once is_ended */
