@@ -135,15 +135,6 @@ static __always_inline struct task_struct___choice *lb_filter_task(void)
 	return (struct task_struct___choice *)lb_current_task();
 }
 
-/* Returns the bytes of a text that begin at its first NUL; 0: none. */
-static __always_inline __u64 lb_text_end(__u64 word)
-{
-	__u64 nul = (word - 0x0101010101010101ULL) & ~word & 0x8080808080808080ULL;
-
-	/* The lowest bit is the first NUL's; above it, bytes of 1 have one, too. */
-	return nul ? -(nul & -nul) : 0;
-}
-
 /* Reads the two words of the current thread's name; old data may be behind its NUL. */
 static __always_inline void lb_comm_words(struct task_struct___choice *task, __u64 *ret)
 {
@@ -165,12 +156,8 @@ static __always_inline void lb_comm_words(struct task_struct___choice *task, __u
  */
 static __always_inline void lb_current_comm(__u64 *ret)
 {
-	__u64 end;
-
 	lb_comm_words(lb_filter_task(), ret);
-	end = lb_text_end(ret[0]);
-	ret[0] &= ~end;
-	ret[1] = end ? 0 : ret[1] & ~lb_text_end(ret[1]);
+	lb_comm_end_at_nul(ret);
 }
 
 /* Returns the current thread's cgroup of the unified hierarchy. Not by the helper, as above. */

@@ -322,8 +322,8 @@ static __always_inline __u32 lb_read_rule(struct lb_walk *w, __u32 nr, __u32 low
 }
 
 /* Returns the entry of the rule; NULL: impossible. */
-static __always_inline volatile struct rule_at_hand *
-lb_rule_at_hand(const struct lb_walk *w, __u32 nr, __u32 low, __u64 hash)
+static __always_inline volatile struct rule_at_hand *lb_rule_at_hand(
+	const struct lb_walk *w, __u32 nr, __u32 low, __u64 hash)
 {
 	__u32 place = nr * RULES_A_PAGE + low / RULE_BYTES % RULES_A_PAGE;
 

@@ -136,6 +136,24 @@ static inline __attribute__((always_inline)) __u64 lb_comm_step(
 	return bits;
 }
 
+/* Returns a mask of the bytes before the first zero in @word; none is zero: all ones. */
+static inline __attribute__((always_inline)) __u64 lb_comm_mask_of(__u64 word)
+{
+	__u64 zero = (word - 0x0101010101010101ULL) & ~word & 0x8080808080808080ULL;
+
+	/* The lowest bit is of the first one; above it, bytes of 1 have one, too. */
+	return (zero & -zero) - 1;
+}
+
+/** Zeroes the bytes behind the end of a name. @name  LB_COMM_LEN bytes, little-endian */
+static inline __attribute__((always_inline)) void lb_comm_end_at_nul(__u64 *name)
+{
+	__u64 mask = lb_comm_mask_of(name[0]);
+
+	name[0] &= mask;
+	name[1] = ~mask ? 0 : name[1] & lb_comm_mask_of(name[1]);
+}
+
 /** @bits  after all LB_COMM_LEN bytes. Return: a mask of LB_FILTER_COMM. */
 static inline __attribute__((always_inline)) __u32 lb_comm_end(
 	const struct lb_comm_word *word, __u64 bits)

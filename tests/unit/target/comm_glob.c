@@ -162,10 +162,38 @@ static void both_answers(void **state)
 	assert_int_equal(comm_glob_match(&table, "cp"), out);
 }
 
+/* The kernel keeps old bytes behind the NUL of a name. */
+static void old_bytes_behind_a_name(void **state)
+{
+	static const uint8_t bytes[] = {'a', 0x01, 0x7f, 0x80, 0x81, 0xff, 0x02};
+	union {
+		uint8_t bytes[LB_COMM_LEN];
+		__u64 words[LB_COMM_LEN / 8];
+	} name, ended;
+
+	(void)state;
+	for (size_t length = 0; length <= LB_COMM_LEN; length++) {
+		for (size_t turn = 0; turn < sizeof(bytes) * sizeof(bytes); turn++) {
+			memset(ended.bytes, 0, sizeof(ended.bytes));
+			for (size_t i = 0; i < LB_COMM_LEN; i++) {
+				name.bytes[i] =
+					bytes[(i * turn + turn / 7) % sizeof(bytes)];
+				if (i < length)
+					ended.bytes[i] = name.bytes[i];
+			}
+			if (length < LB_COMM_LEN)
+				name.bytes[length] = 0;
+			lb_comm_end_at_nul(name.words);
+			assert_memory_equal(name.bytes, ended.bytes, LB_COMM_LEN);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(known_answers),
+		cmocka_unit_test(old_bytes_behind_a_name),
 		cmocka_unit_test(as_fnmatch),
 		cmocka_unit_test(long_brackets_are_refused),
 		cmocka_unit_test(many_patterns_at_once),
