@@ -7,7 +7,7 @@
 suite=trixie
 kernel=$TOP/build/kernels/$suite
 
-# image BIN FILE: an initramfs that records "cold" for 20 s and prints the kernel's symbols meanwhile
+# image BIN FILE: an initramfs that records "cold" for 20 s and prints symbols meanwhile
 image() {
 	rm -rf root
 	mkdir -p root/bin root/proc root/sys root/dev root/tmp root/test
@@ -29,12 +29,13 @@ mount -t devtmpfs dev /dev
 mount -t tmpfs tmp /tmp
 mount -t cgroup2 cgroup2 /sys/fs/cgroup
 sysctl -w net.core.bpf_jit_kallsyms=1
+sysctl -w kernel.randomize_va_space=0 # each stack is at the same place in its pages
 taskset 2 /test/cold 100000 &
 sleep 2
 lineburn record -a -F 99 -d 20 -o /tmp/profile.pb.gz &
 recording=$!
-sleep 14
-cat /proc/kallsyms >/dev/ttyS1
+until grep -q prog_id /proc/$recording/fdinfo/*; do sleep 1; done
+if grep -q symbols=all /proc/cmdline; then cat /proc/kallsyms; else grep '\[bpf\]' /proc/kallsyms; fi >/dev/ttyS1
 wait "$recording"
 poweroff -f
 END
@@ -42,19 +43,18 @@ END
 	(cd root && find . | cpio -o -H newc --quiet | gzip -1) >"$2"
 }
 
-# boot IMAGE KALLSYMS [OPTION...]
+# boot SYMBOLS [OPTION...]: writes the file "symbols": all of the kernel, or those of BPF programs ("bpf")
 boot() {
-	boot_image=$1
-	boot_symbols=$2
-	shift 2
+	boot_symbols=$1
+	shift
 	timeout 900 qemu-system-x86_64 -M q35 -cpu max -accel tcg,thread=single -m 1024 -smp 2 \
-		-kernel "$kernel/vmlinuz" -initrd "$boot_image" \
-		-append "console=ttyS0 quiet nokaslr panic=-1 oops=panic no_timer_check" \
-		-nodefaults -display none -no-reboot -serial file:console -serial file:symbols "$@" </dev/null || {
+		-kernel "$kernel/vmlinuz" -initrd image.gz \
+		-append "console=ttyS0 quiet nokaslr panic=-1 oops=panic no_timer_check symbols=$boot_symbols" \
+		-nodefaults -display none -no-reboot -serial file:console -serial file:symbols.raw "$@" </dev/null || {
 		tail -n 5 console >&2
 		exit 1
 	}
-	tr -d '\r' <symbols >"$boot_symbols"
+	tr -d '\r' <symbols.raw >symbols
 }
 
 # This machine's apt may have nothing newer than what is there.
@@ -75,9 +75,11 @@ for bin in "$LB" ${LB_OTHER:-}; do
 	image "$bin" image.gz
 	if [ -z "$where" ]; then
 		# The same addresses at each boot, except those of BPF programs.
-		boot image.gz kallsyms
+		boot all
+		mv symbols kallsyms
 		where=$(python3 "$TOP/tests/bench/lines.py" addresses kallsyms)
 	fi
-	boot image.gz kallsyms -plugin "$PWD/lines.so,$where,out=$PWD/list"
-	python3 "$TOP/tests/bench/lines.py" row kallsyms list "$("$bin" --version | head -n 1)"
+	boot bpf -plugin "$PWD/lines.so,$where,out=$PWD/list"
+	cat kallsyms symbols >all
+	python3 "$TOP/tests/bench/lines.py" row all list "$bin"
 done
