@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The opener's process, and looks that it is slow at, as with a target's slow file system. */
+/* The opener's process, and looks that it is slow at, as in a slow file system. */
 #ifndef LB_TESTS_SLOW_OPENER_H
 #define LB_TESTS_SLOW_OPENER_H
 
