@@ -652,7 +652,7 @@ MUTANTS = [
      "process->inode == suspect->process.inode &&", "0 &&"),
     ("proc-is-banned", "after one late look no process that hidepid hides is looked at",
      "src/opener/opener.c", "unit opener/opener",
-     "return !facts.rc && !(look->where == LOOK_BELOW && facts.facts.is_mount_root);", "return !facts.rc;"),
+     "if (facts.rc || (look->where == LOOK_BELOW && facts.facts.is_mount_root))", "if (facts.rc)"),
     ("lost-children-stay", "a child whose descriptors were lost keeps its place in the broker",
      "src/worker/child.c", "unit worker/broker",
      "child_kill(&child, TENANT_UNKNOWN, 0, &unused);", "cleanup_closep(&child.sock);"),
