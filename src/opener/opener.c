@@ -44,7 +44,7 @@ struct hung {
 	size_t nr;
 	struct suspect {
 		struct tenant who;
-		struct ban_subject process;
+		struct ban_subject process; /* inode 0: not known */
 	} suspects[OPENER_MAX_GROUPS];
 };
 
@@ -118,19 +118,24 @@ void opener_stats(struct opener_stats *ret)
  * What the looks at this base could get stuck at. A path in a root may lead to any mount
  * there, so it is not banned; there the count of its tenant is the limit. Nor is /proc
  * itself, where directories of processes are opened (hidepid).
+ *
+ * @ret  zeroed: there is none
  */
 static bool find_subject(int base_fd, const struct look *look, struct ban_subject *ret)
 {
 	struct look facts = {.where = LOOK_ITSELF, .what = LOOK_FACTS};
 
+	*ret = (struct ban_subject){0};
 	if (look->where == LOOK_IN_ROOT)
 		return false;
 	look_here(base_fd, &facts);
+	if (facts.rc || (look->where == LOOK_BELOW && facts.facts.is_mount_root))
+		return false;
 	*ret = look->where == LOOK_BELOW
 		       ? (struct ban_subject){.dev = facts.facts.dev,
 					      .inode = facts.facts.inode}
 		       : (struct ban_subject){.mount_id = facts.facts.mount_id};
-	return !facts.rc && !(look->where == LOOK_BELOW && facts.facts.is_mount_root);
+	return true;
 }
 
 static bool is_banned(int base_fd, struct tenant who, const struct look *look)
@@ -142,17 +147,15 @@ static bool is_banned(int base_fd, struct tenant who, const struct look *look)
 			 OPENER_LATE_S * CLOCK_SECOND_NS, child_is_undead);
 }
 
-static void ban(int base_fd, struct tenant who, const struct look *look, uint64_t stuck)
+static void ban(int base_fd, struct tenant who, const struct ban_subject *subject,
+		uint64_t stuck)
 {
-	struct ban_subject subject;
-	int fd = -1;
+	int fd = fcntl(base_fd, F_DUPFD_CLOEXEC, 0);
 
-	if (find_subject(base_fd, look, &subject))
-		fd = fcntl(base_fd, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0)
 		return;
 	target_fd_opened(fd, who);
-	bans_add(&opener.bans, &subject, who, fd, stuck, clock_now_ns());
+	bans_add(&opener.bans, subject, who, fd, stuck, clock_now_ns());
 }
 
 /* ---- requests ---- */
@@ -384,14 +387,6 @@ static void charge(struct tenant who, const struct look *look, uint64_t slow_ns)
 	time_share_took(share, who, now_ns - slow_ns, now_ns);
 }
 
-/* Returns the process that the looks are at; inode 0: not known. */
-static struct ban_subject process_of(int base_fd, const struct look *look)
-{
-	struct ban_subject ret = {0};
-
-	return find_subject(base_fd, look, &ret) ? ret : (struct ban_subject){0};
-}
-
 /* The tenant may have been unknown in the request, or taken for another. */
 static bool is_suspect(const struct suspect *suspect, struct tenant who,
 		       const struct ban_subject *process)
@@ -401,7 +396,6 @@ static bool is_suspect(const struct suspect *suspect, struct tenant who,
 	       (is_known(who) && tenant_is_same(suspect->who, who));
 }
 
-/* @process  process_of() */
 static void charge_hung(struct hung *hung, struct tenant who,
 			const struct ban_subject *process)
 {
@@ -417,13 +411,14 @@ static void charge_hung(struct hung *hung, struct tenant who,
 static void on_late(int base_fd, struct tenant who, const struct look *look,
 		    uint64_t stuck)
 {
-	struct ban_subject process = process_of(base_fd, look);
+	struct ban_subject subject;
 
 	note_late(who);
-	ban(base_fd, who, look, stuck);
+	if (find_subject(base_fd, look, &subject))
+		ban(base_fd, who, &subject, stuck);
 	child_charge_undead(stuck, who);
 	for (size_t i = 0; i < MAX_LATE_GROUPS; i++)
-		charge_hung(&opener.hung[i], who, &process);
+		charge_hung(&opener.hung[i], who, &subject);
 	log_debug("%s of a target of %s %u did not answer in time, skipping",
 		  look->name ? look->name : "a file",
 		  who.container ? "a container, user" : "user", who.uid);
@@ -521,8 +516,8 @@ static void note_hung(const struct look_group *groups, size_t nr, uint64_t stuck
 	*hung = (struct hung){.number = stuck, .nr = nr};
 	for (size_t i = 0; i < nr; i++) {
 		hung->suspects[i].who = groups[i].who;
-		hung->suspects[i].process =
-			process_of(groups[i].base_fd, groups[i].looks);
+		find_subject(groups[i].base_fd, groups[i].looks,
+			     &hung->suspects[i].process);
 	}
 }
 

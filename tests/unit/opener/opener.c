@@ -24,6 +24,7 @@
 #include "worker/message.h"
 
 #include "lib/freezer.h"
+#include "lib/slow_opener.h"
 
 static struct tenant user(uint32_t uid)
 {
@@ -52,23 +53,6 @@ static int dir_of(pid_t pid)
 	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_true(fd >= 0);
 	return fd;
-}
-
-/* Returns the process that looks, the only child of this one that is a worker. */
-static pid_t helper(void)
-{
-	char path[64];
-	int pid = 0;
-	FILE *children;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-	children = fopen(path, "r");
-	assert_non_null(children);
-	while (fscanf(children, "%d", &pid) == 1)
-		;
-	fclose(children);
-	assert_true(pid > 0);
-	return pid;
 }
 
 static struct look stat_look(void)
@@ -100,7 +84,7 @@ static void looks_are_the_same_in_the_opener(void **state)
 	}
 	dir = dir_of(pid);
 	assert_int_equal(opener_look(dir, TENANT_UNKNOWN, looks, ARRAY_SIZE(looks)), 0);
-	assert_int_not_equal(helper(), pid);
+	assert_int_not_equal(slow_opener_pid(), pid);
 	for (size_t i = 0; i < ARRAY_SIZE(looks); i++) {
 		struct look here = looks[i];
 
@@ -212,7 +196,7 @@ static void it_keeps_five_capabilities(void **state)
 	close(dir);
 	if (getuid())
 		skip();
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)helper());
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)slow_opener_pid());
 	status = fopen(path, "r");
 	assert_non_null(status);
 	while (fgets(line, sizeof(line), status))
@@ -237,7 +221,7 @@ static void look_hangs(int dir, struct tenant who)
 
 	assert_int_equal(opener_look_at(dir, user(0), &look), 0);
 	look_deinit(&look);
-	freezer_freeze(helper());
+	freezer_freeze(slow_opener_pid());
 	assert_int_equal(opener_look_at(dir, who, &look), -ETIMEDOUT);
 	assert_int_equal(child_nr_undead(), 1);
 	thaw_all();
@@ -363,7 +347,7 @@ static int64_t ms_of_late_look(int dir, struct tenant who)
 
 	assert_int_equal(opener_look_at(dir, user(0), &look), 0);
 	look_deinit(&look);
-	freezer_freeze(helper());
+	freezer_freeze(slow_opener_pid());
 	begin_ns = message_clock_ns();
 	assert_int_equal(opener_look_at(dir, who, &look), -ETIMEDOUT);
 	begin_ns = message_clock_ns() - begin_ns;
@@ -400,25 +384,6 @@ static void patience_ends_for_who_was_late(void **state)
 	close(dir);
 }
 
-/* The opener sleeps for a while, so that the look takes as long. Return: its rc. */
-static int slow_look(int dir, struct tenant who, struct look *look)
-{
-	pid_t pid = helper(), child;
-	int rc;
-
-	kill(pid, SIGSTOP);
-	child = fork();
-	if (!child) {
-		usleep(50000);
-		kill(pid, SIGCONT);
-		_exit(0);
-	}
-	rc = opener_look_at(dir, who, look);
-	look_deinit(look);
-	waitpid(child, NULL, 0);
-	return rc;
-}
-
 /* Other users, and what else he has, are looked at as before. */
 static void files_that_are_slow_are_put_off(void **state)
 {
@@ -434,7 +399,7 @@ static void files_that_are_slow_are_put_off(void **state)
 	for (; nr < 1000 && opener_has_time(user(1000)); nr++) {
 		struct look facts = {.where = LOOK_ITSELF, .what = LOOK_FACTS};
 
-		assert_int_equal(slow_look(dir, user(1000), &facts), 0);
+		assert_int_equal(slow_opener_look(dir, user(1000), &facts), 0);
 	}
 	assert_in_range(nr, 2, 999);
 	assert_false(opener_has_time(user(1000)));
@@ -457,7 +422,7 @@ static void processes_that_are_slow_are_refused(void **state)
 	assert_int_equal(opener_look_at(dir, user(1000), &look), 0);
 	look_deinit(&look);
 	for (; nr < 1000 && !rc; nr++)
-		rc = slow_look(dir, user(1000), &look);
+		rc = slow_opener_look(dir, user(1000), &look);
 	assert_int_equal(rc, -EBUSY);
 	assert_true(nr > 2);
 	assert_int_equal(opener_look_at(dir, user(1001), &look), 0);
@@ -543,7 +508,7 @@ static void begin_several(struct several *s, pid_t pids[NR_PROCESSES],
 static void hang_among_several(struct several *s, const pid_t pids[NR_PROCESSES],
 			       const int dirs[NR_PROCESSES])
 {
-	freezer_freeze(helper());
+	freezer_freeze(slow_opener_pid());
 	look_at_all(s, dirs);
 	check_all(s, pids, 0xf);
 }
@@ -561,7 +526,7 @@ static int look_again(int dir, struct tenant who)
 static void look_stays(int dir, struct tenant who)
 {
 	assert_int_equal(look_again(dir, user(0)), 0);
-	freezer_freeze(helper());
+	freezer_freeze(slow_opener_pid());
 	assert_int_equal(look_again(dir, who), -ETIMEDOUT);
 }
 
@@ -654,7 +619,7 @@ static void who_hangs_among_several_is_charged(void **state)
 	hang_among_several(&s, pids, dirs);
 	assert_int_equal(opener_look_at(dirs[3], user(0), &look), 0);
 	look_deinit(&look);
-	freezer_freeze(helper());
+	freezer_freeze(slow_opener_pid());
 	assert_int_equal(opener_look_at(dirs[2], user(1002), &look), -ETIMEDOUT);
 	assert_int_equal(child_nr_undead(), 2);
 	assert_false(child_has_room(user(1002)));

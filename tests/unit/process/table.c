@@ -15,7 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/target_fd.h"
 #include "fake_proc.h"
+#include "lib/slow_opener.h"
+#include "opener/opener.h"
 #include "process/image.h"
 
 #define TICK 10000000ull
@@ -929,6 +932,52 @@ static void files_of_past_mappings_stay_open(void **state)
 	assert_int_equal(p->maps.items[0].file->fd, -1);
 }
 
+/* Of a tenant whose files are slow, none is opened: others' are first. */
+static void a_slow_tenants_file_is_not_opened(void **state)
+{
+	struct look itself = {.where = LOOK_ITSELF, .what = LOOK_FACTS};
+	struct process *slow, *other;
+	bool by_path = true;
+	int dir, fd;
+
+	(void)state;
+	for (uint32_t uid = 1000; uid < 1002; uid++) {
+		fake_process_add(&fake, &(struct fake_process){.pid = uid,
+							       .start_ticks = uid,
+							       .uid = uid,
+							       .maps = EXE_LINE});
+		fake_map_file(&fake, uid, 0x400000, 0x500000, "mapped");
+	}
+	scan();
+	slow = process_table_first_sample(table, IMAGE(1000, 1000 * TICK, 1), now);
+	other = process_table_first_sample(table, IMAGE(1001, 1001 * TICK, 1), now);
+	assert_true(slow && other);
+	assert_int_equal(opener_begin(NULL), 0);
+	opener_share();
+	dir = open(fake.root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	/* The first request starts the opener. */
+	fd = process_find_mapped(table, slow, mapping_at(slow, 0x400000), &by_path);
+	assert_true(fd >= 0);
+	target_fd_close(fd);
+	while (opener_has_time(slow->tenant))
+		assert_int_equal(slow_opener_look(dir, slow->tenant, &itself), 0);
+	assert_int_equal(
+		process_find_mapped(table, slow, mapping_at(slow, 0x400000), &by_path),
+		-EBUSY);
+	fd = process_find_mapped(table, other, mapping_at(other, 0x400000), &by_path);
+	assert_true(fd >= 0);
+	assert_false(by_path);
+	target_fd_close(fd);
+	/* What is gone is not waited for. */
+	fake_process_remove(&fake, 1000);
+	process_table_trim(table, fake_now_ns());
+	assert_int_equal(
+		process_find_mapped(table, slow, mapping_at(slow, 0x400000), &by_path),
+		-ESRCH);
+	close(dir);
+	opener_end();
+}
+
 static void what_is_expected_is_opened_but_not_kept(void **state)
 {
 	uint64_t start = boottime_now();
@@ -1074,6 +1123,7 @@ int main(void)
 		TEST(what_is_sampled_again_is_not_forgotten),
 		TEST(what_ran_a_moment_ago_is_not_over),
 		TEST(files_of_past_mappings_stay_open),
+		TEST(a_slow_tenants_file_is_not_opened),
 		TEST(what_is_expected_is_opened_but_not_kept),
 		TEST(limits_are_counted),
 		TEST(few_descriptors_are_not_used_up),
