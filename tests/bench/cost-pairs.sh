@@ -8,14 +8,19 @@ before=$(cat /proc/sys/kernel/bpf_stats_enabled 2>/dev/null || echo 0)
 trap 'echo "$before" >/proc/sys/kernel/bpf_stats_enabled' EXIT
 echo 1 >/proc/sys/kernel/bpf_stats_enabled
 
-# statistics PID...: "NANOSECONDS RUNS" of each one's lb_sample
+# statistics PID...: "NANOSECONDS RUNS" of each one's lb_sample. Not every bpftool tells who holds a program.
 statistics() {
 	bpftool prog show --json | python3 -c '
-import json, sys
-programs = json.load(sys.stdin)
+import glob, json, sys
+programs = [p for p in json.load(sys.stdin) if p["name"] == "lb_sample"]
 for pid in sys.argv[1:]:
-    program = next(p for p in programs if p["name"] == "lb_sample"
-                   and int(pid) in [user["pid"] for user in p.get("pids", [])])
+    held = set()
+    for path in glob.glob(f"/proc/{pid}/fdinfo/*"):
+        try:
+            held |= {int(line.split()[1]) for line in open(path) if line.startswith("prog_id:")}
+        except OSError:  # closed meanwhile
+            pass
+    program = next(p for p in programs if p["id"] in held)
     print(program["run_time_ns"], program["run_cnt"])' "$@"
 }
 
@@ -38,7 +43,7 @@ round() {
 	# shellcheck disable=SC2086 # numbers
 	wait $pids
 	paste begin end | awk -v what="| $workload | $rate Hz |" '
-		{ printf "%s %.0f", NR > 1 ? "," : what, ($3 - $1) / ($4 - $2) }
+		{ printf "%s %.0f", (NR > 1 ? "," : what), ($3 - $1) / ($4 - $2) }
 		END { print " |" }'
 }
 
@@ -56,8 +61,9 @@ echo "| workload | rate | nanoseconds a sample |"
 echo "|---|---|---|"
 for workload in cold hot; do
 	if [ "$workload" = cold ]; then
+		cold=$(build cold.c -fomit-frame-pointer)
 		for cpu in $(seq 0 $(($(nproc) - 1))); do
-			taskset -c "$cpu" "$(build cold.c -fomit-frame-pointer)" 1000 &
+			taskset -c "$cpu" "$cold" 1000 &
 			busy="$busy $!"
 		done
 	else
