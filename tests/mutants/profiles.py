@@ -316,6 +316,9 @@ MUTANTS = [
      "tests/bench/truth.py", "tools truth",
      "_?{module[1].lstrip('_')}(module)?", "\\w+"),
     # ---- diff ----
+    ("diff-arm64-sides-swapped", "diff says of the wrong side that it was recorded on arm64",
+     "src/render/diff.c", "unit render/diff",
+     "arm64_texts[is_arm64[DIFF_BEFORE]][is_arm64[DIFF_AFTER]]", "arm64_texts[is_arm64[DIFF_AFTER]][is_arm64[DIFF_BEFORE]]"),
     ("diff-not-corrected", "each of many lines is judged as if it were the only one",
      "src/analyze/significance.c", "unit analyze/profile_diff",
      "return alpha / (double)(nr_compared > rank ? nr_compared - rank : 1);", "return alpha;"),
