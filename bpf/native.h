@@ -114,8 +114,8 @@ static __always_inline __u32 lb_by_rule(struct lb_walk *w,
 		if (status)
 			return status;
 		w->stack.is_live = false;
-		w->nr_derived += rule->fp / LB_FP_DERIVED;
 	}
+	w->nr_derived += rule->fp / LB_FP_DERIVED;
 	/*
 	 * Goroutines and other stacks that a program makes itself begin with a return
 	 * address of 0, on top of the stack as behind a call. Elsewhere a 0 is a wrong

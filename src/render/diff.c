@@ -430,29 +430,36 @@ static void print_functions(const struct listing *l, const struct diff_unit *uni
 
 /* ---- below the tables ---- */
 
+/* By the sides that have recordings of arm64: before, and after. */
+static const char *const arm64_texts[2][2] = {
+	{NULL, RENDER_LIMIT_ARM64_TEXT
+	 " This concerns one side, after: totals of callers may differ for that reason."},
+	{RENDER_LIMIT_ARM64_TEXT
+	 " This concerns one side, before: totals of callers may differ for that reason.",
+	 RENDER_LIMIT_ARM64_TEXT " This concerns both sides."},
+};
+
 const char *diff_limit(const struct profile_diff *d, enum render_limit limit,
 		       size_t nr_functions)
 {
-	bool is_arm64 = false, is_clock = false, is_kernel = false, applies = false;
+	bool is_arm64[NR_DIFF_SIDES] = {false}, is_clock = false, is_kernel = false;
 
 	for (int s = 0; s < NR_DIFF_SIDES; s++)
 		for (uint32_t i = 0; i < d->comparison.sides[s].nr_recordings; i++) {
-			is_arm64 |= d->recordings[s][i].is_of_arm64;
+			is_arm64[s] |= d->recordings[s][i].is_of_arm64;
 			is_clock |= d->recordings[s][i].freq_hz != 0;
 		}
 	for (size_t i = 0; i < nr_functions; i++)
 		is_kernel |= render_is_kernel(d->functions[i].object);
 	switch (limit) {
 	case RENDER_LIMIT_ARM64:
-		applies = is_arm64;
-		break;
+		return arm64_texts[is_arm64[DIFF_BEFORE]][is_arm64[DIFF_AFTER]];
 	case RENDER_LIMIT_CLOCK:
-		applies = is_clock && is_kernel;
-		break;
+		return is_clock && is_kernel ? render_limit_texts[limit] : NULL;
 	case NR_RENDER_LIMITS:
 		break;
 	}
-	return applies ? render_limit_texts[limit] : NULL;
+	return NULL;
 }
 
 static void print_limits(const struct listing *l)

@@ -243,9 +243,7 @@ bool render_is_kernel(const char *object)
 }
 
 const char *const render_limit_texts[NR_RENDER_LIMITS] = {
-	[RENDER_LIMIT_ARM64] =
-		"On arm64 lineburn finds callers by frame pointers alone: the "
-		"direct caller of a function that calls nothing is often missing.",
+	[RENDER_LIMIT_ARM64] = RENDER_LIMIT_ARM64_TEXT,
 	[RENDER_LIMIT_CLOCK] =
 		"The clock cannot sample kernel code that runs with interrupts "
 		"off: its samples are counted in the function that enables them "

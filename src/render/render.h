@@ -143,6 +143,9 @@ const char *render_limit(const struct render_input *in, enum render_limit limit,
 
 /** A sentence of each. */
 extern const char *const render_limit_texts[NR_RENDER_LIMITS];
+#define RENDER_LIMIT_ARM64_TEXT                                                       \
+	"On arm64 lineburn finds callers by frame pointers alone: the direct caller " \
+	"of a function that calls nothing is often missing."
 
 /** Is it the object of the kernel's functions? */
 bool render_is_kernel(const char *object);

@@ -43,12 +43,17 @@ ENTRIES = re.compile(r"entry_SYSCALL_64.*|asm_.*|ret_from_fork.*|error_return|co
 PROMISES_ALL = ("complete", "derived", "no-user")
 BPF = "[kernel.kallsyms]/bpf"
 # lineburn's own programs, which the kernel runs when a task begins, executes a program or ends, and after that, in an
-# interrupt, when it is freed. (A sample of the one that takes samples cannot be.)
+# interrupt, when it is freed; and where a JIT registers code. (A sample of the one that takes samples cannot be.) They
+# have functions, which call each other.
 OWN_PROGRAM = r"bpf_prog_[0-9a-f]{16}_lb_"
-OWN_BPF = re.compile(rf"({OWN_PROGRAM}forget < )?{OWN_PROGRAM}("
+OWN_BPF = re.compile(rf"({OWN_PROGRAM}\w+ < )*{OWN_PROGRAM}("
                      r"(?P<event>fork|exec|exit|free) < bpf_trace_run\d+ < (__bpf_trace_\w+ < )?"
                      r"__traceiter_sched_process_(?P=event)"
-                     r"|free < bpf_trace_run\d+ < delayed_put_task_struct)\b")
+                     r"|free < bpf_trace_run\d+ < delayed_put_task_struct"
+                     r"|jit_register < ([\w.]+ < )*uprobe_dispatcher)\b")
+# Before it has set up its frame, and after that is gone, the kernel's unwinder does not find the caller of a program.
+OWN_ALONE = re.compile(rf"{OWN_PROGRAM}(fork|exec|exit|free|jit_register)")
+OWN_DEPTH = 16  # most frames that the pattern takes: five of the program's own, and the kernel's that run it
 EXTENSION = re.compile(r"(\w+)(\.cpython-3\d+-[\w-]+|\.abi3)?\.so")
 # The innermost two functions of Python while it imports an extension module, or a module whose own lines call
 # one.
@@ -76,13 +81,21 @@ def is_chain(own, chain, status):
     return len(own) <= len(chain) and all(map(fits, own, chain))
 
 
+def is_in_kernel(frames, at):
+    """Whether it is code of the kernel, or of lineburn in the kernel. BPF programs of others are neither."""
+    name, mapping = frames[at][0][0], frames[at][1]
+    if mapping != BPF:
+        return mapping.startswith("[kernel")
+    if OWN_ALONE.fullmatch(name) and sum(of.startswith("[kernel") for _, of in frames) == 1:
+        return True
+    return bool(OWN_BPF.match(" < ".join(frame[0] for frame, _ in frames[at:at + OWN_DEPTH])))
+
+
 class Sample:
     def __init__(self, program, frames, status):
         """frames: (frame, mapping) of the whole stack, the innermost first"""
         self.frames, self.status = frames, status
-        names = [frame[0] for frame, _ in frames]
-        in_kernel = [mapping.startswith("[kernel") and (mapping != BPF or OWN_BPF.match(" < ".join(names[at:at + 4])))
-                     for at, (_, mapping) in enumerate(frames)]
+        in_kernel = [is_in_kernel(frames, at) for at in range(len(frames))]
         self.kernel = [frame[0] for (frame, _), is_ in zip(frames, in_kernel) if is_]
         self.user = [one for one, is_ in zip(frames, in_kernel) if not is_]
         self.own = [frame for frame, mapping in frames if program.is_own(frame, mapping)]
@@ -106,7 +119,7 @@ def is_beginning(frames):
 def odd_frames(program, sample):
     """What is wrong with the frames that are not the program's own; "": nothing."""
     entered, user = sample.kernel, sample.user
-    if entered and user and not ENTRIES.fullmatch(entered[-1]):
+    if entered and user and not (ENTRIES.fullmatch(entered[-1]) or OWN_ALONE.fullmatch(entered[-1])):
         return f"{entered[-1]} enters the kernel"
     # A signal's frame has no return address, so the walk reads another word of it as one.
     if sample.status == "no-mapping" and len(user) > 1 and user[-1] == UNKNOWN and program.signal.fullmatch(user[-2][0][0]):

@@ -53,6 +53,7 @@ fi
 if musl-gcc -static -O2 -g -fomit-frame-pointer -fno-builtin -o musl-stacks "$WORKLOADS/unwind/stacks.c" -pthread 2>musl.err; then
 	member musl ./musl-stacks deep 100000
 	member musl-fork ./musl-stacks fork 100000
+	member musl-signal ./musl-stacks signal 100000
 else
 	skip unwind-musl "no musl-gcc: $(tail -n 1 musl.err)"
 fi
@@ -76,6 +77,10 @@ done
 	"share('main', lambda stack: any('main' in name for name in names(stack))) >= 99"
 [ ! -e musl.json ] || check unwind-musl-frames stacks_have musl \
 	"times({'plain': 20, 'with_array': 20, 'realigned': 20, 'below': 20, 'main': 1}, 'burn') == 100"
+# The code that the handler returns to has no rule in the file: it is known by what it does.
+[ ! -e musl-signal.json ] || check unwind-musl-signal-frames stacks_have musl-signal \
+	"times({'plain': 20, 'with_array': 20, 'realigned': 20, 'handler': 1, 'main': 1}, 'burn') == 100" \
+	"in_order('burn', 'realigned', 'handler', 'raise', 'realigned', 'main') == 100"
 
 # from_start NAME PROGRAM...: tables of the program were made before its first instruction; its own code has
 # none, so its callers are guessed. For its libraries they may come later, if another process has the CPU

@@ -113,6 +113,28 @@ STACKS = [
      " < [ld-linux-x86-64.so.2] - ld-linux-x86-64.so.2",
      [("_lb_exec", "_exec"), ("_lb_exec", "_lb_exit"), ("bpf_trace_run3", "bprm_execve"), (f" < {ENTRY}", ""),
       ("[ld-linux-x86-64.so.2] - ld-linux-x86-64.so.2", "bpf_prog_c85e63fa15a2fa3e_lb_exec - [kernel.kallsyms]/bpf")]),
+    ("jitdump", "no-mapping",
+     "bpf_prog_c85e63fa15a2fa3e_lb_exec - [kernel.kallsyms]/bpf < [ld-linux-x86-64.so.2] - ld-linux-x86-64.so.2",
+     [("_lb_exec", "_exec"), ("_lb_exec", "_lb_wake"), ("bpf_prog", "bpf_ktime_get_ns - [kernel.kallsyms] < bpf_prog"),
+      ("/bpf < ", "/bpf < bprm_execve - [kernel.kallsyms] < ")]),
+    # Functions that these programs call.
+    ("jitdump", "no-mapping",
+     "bpf_ktime_get_ns - [kernel.kallsyms] < bpf_prog_0a1b2c3d4e5f6071_lb_wake - [kernel.kallsyms]/bpf"
+     " < bpf_prog_c85e63fa15a2fa3e_lb_exec - [kernel.kallsyms]/bpf < bpf_trace_run3 - [kernel.kallsyms]"
+     " < __bpf_trace_sched_process_exec - [kernel.kallsyms] < __traceiter_sched_process_exec - [kernel.kallsyms]"
+     f" < bprm_execve - [kernel.kallsyms] < __x64_sys_execve - [kernel.kallsyms] < {ENTRY}"
+     " < [ld-linux-x86-64.so.2] - ld-linux-x86-64.so.2",
+     [("_lb_wake", "_wake"), ("_lb_exec", "_exec"), ("_lb_exec", "_lb_wake"), ("sched_process_exec - [kernel.kallsyms] < bprm",
+                                                                              "sched_process_exit - [kernel.kallsyms] < bprm")]),
+    ("jitdump", "complete",
+     "copy_from_user_nofault - [kernel.kallsyms] < bpf_prog_0a1b2c3d4e5f6071_lb_jit_chunk - [kernel.kallsyms]/bpf"
+     " < bpf_prog_1a1b2c3d4e5f6072_lb_jit_span - [kernel.kallsyms]/bpf < bpf_prog_2a1b2c3d4e5f6073_lb_jit_object - [kernel.kallsyms]/bpf"
+     " < bpf_prog_3a1b2c3d4e5f6074_lb_jit_send - [kernel.kallsyms]/bpf < bpf_prog_4a1b2c3d4e5f6075_lb_jit_register - [kernel.kallsyms]/bpf"
+     " < __uprobe_perf_func.isra.0 - [kernel.kallsyms] < uprobe_dispatcher - [kernel.kallsyms] < handler_chain - [kernel.kallsyms]"
+     " < uprobe_notify_resume - [kernel.kallsyms] < irqentry_exit_to_user_mode - [kernel.kallsyms] < asm_exc_int3 - [kernel.kallsyms]"
+     " < main /w/jit-reuse.c:124 jit-reuse < _start - jit-reuse",
+     [("_lb_jit_chunk", "_jit_chunk"), ("_lb_jit_register", "_lb_jit_send"), ("_lb_jit_register", "_lb_exec"),
+      ("uprobe_dispatcher", "kprobe_dispatcher")]),
     ("go", "no-mapping",
      f"_copy_from_user - [kernel.kallsyms] < __ia32_sys_rt_sigreturn - [kernel.kallsyms] < {ENTRY}"
      " < runtime.sigreturn__sigaction /go/src/runtime/sys_linux_amd64.s:484 hot-go < [unknown] - [unknown]",

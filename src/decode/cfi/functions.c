@@ -533,10 +533,11 @@ static bool must_read(struct cfi_piece *first, const struct cfi_piece *end,
 	return false;
 }
 
-int cfi_functions_read(const struct cfi_file *f, struct cfi_piece *pieces,
-		       size_t nr_pieces, uint64_t *steps_left, struct cfi_rows *rows)
+/* Adds rows of functions to @found. */
+static int read_named(const struct cfi_file *f, struct cfi_piece *pieces,
+		      size_t nr_pieces, uint64_t *steps_left, const struct cfi_rows *rows,
+		      struct cfi_rows *found)
 {
-	_cleanup_(cfi_rows_deinit) struct cfi_rows found = {0};
 	struct image_table symbols;
 	int err = 0;
 
@@ -553,8 +554,115 @@ int cfi_functions_read(const struct cfi_file *f, struct cfi_piece *pieces,
 		if (first && !is_covered(rows, first, &sym) &&
 		    !is_of_v8(&symbols, &sym) &&
 		    must_read(first, pieces + nr_pieces, &sym, steps_left))
-			err = read_function(f, &sym, steps_left, &found);
+			err = read_function(f, &sym, steps_left, found);
 	}
+	return err;
+}
+
+/* ---- returns from signals ---- */
+
+/*
+ * A signal handler returns to code of the C library that makes the system call
+ * rt_sigreturn, 15. Debuggers know it by its machine code, too. musl has no call frame
+ * information for it, and its symbol is stripped. As a function it would be wrong: the
+ * kernel made its frame, not a call.
+ */
+#define SIGNAL_RETURN_MAX_BYTES 9
+
+/* A shorter gap between functions is left by their alignment. It is not read. */
+#define SIGNAL_RETURN_MIN_GAP 64
+
+#define BYTES_PER_STEP        16 /* that are searched */
+
+/* Does an instruction that begins with @opcode and ends with a number end at @at? */
+static bool is_load(const uint8_t *code, const uint8_t *at, const char *opcode)
+{
+	size_t len = strlen(opcode);
+
+	return (size_t)(at - code) >= len && !memcmp(at - len, opcode, len);
+}
+
+/*
+ * Adds rows of such code. They begin one byte before it, where the walk looks up the
+ * address that the handler returns to: C libraries have a nop there.
+ */
+static int add_signal_returns(const uint8_t *code, size_t len, uint64_t vaddr,
+			      struct cfi_rows *rows)
+{
+	static const struct lb_unwind_rule none = {.cfa = LB_CFA_NONE};
+	static const struct lb_unwind_rule signal = {.cfa = LB_CFA_SIGNAL,
+						     .fp = LB_FP_DERIVED};
+	static const uint8_t call[] = {15, 0, 0, 0, 0x0f, 0x05}; /* $15; syscall */
+	const uint8_t *end = code + len, *at = code;
+	int err = 0;
+
+	while (!err && (at = memmem(at, (size_t)(end - at), call, sizeof(call)))) {
+		/* mov $15,%rax; or mov $15,%eax */
+		size_t load = is_load(code, at, "\x48\xc7\xc0") ? 3
+			      : is_load(code, at, "\xb8")       ? 1
+								: 0;
+		uint64_t start = vaddr + (uint64_t)(at - code) - load;
+
+		at += sizeof(call);
+		if (!load)
+			continue;
+		err = cfi_rows_add(rows, start - 1, &signal, CFI_MAX_ROWS);
+		if (!err)
+			err = cfi_rows_add(rows, vaddr + (uint64_t)(at - code), &none, 0);
+	}
+	return err == -ENOMEM ? err : 0;
+}
+
+/* Searches [@from, @to), and what may begin before it or end behind. */
+static int search_gap(const struct cfi_file *f, uint64_t from, uint64_t to,
+		      uint64_t *steps_left, struct cfi_rows *found)
+{
+	size_t len, left;
+	const uint8_t *code =
+		binary_bytes_from(f->binary, from - SIGNAL_RETURN_MAX_BYTES, &left);
+
+	if (code)
+		from -= SIGNAL_RETURN_MAX_BYTES;
+	else
+		code = binary_bytes_from(f->binary, from, &left);
+	len = to - from + SIGNAL_RETURN_MAX_BYTES;
+	len = len < left ? len : left;
+	if (!code || *steps_left < len / BYTES_PER_STEP)
+		return 0;
+	*steps_left -= len / BYTES_PER_STEP;
+	return add_signal_returns(code, len, from, found);
+}
+
+static int search_piece(const struct cfi_file *f, const struct cfi_piece *p,
+			uint64_t *steps_left, const struct cfi_rows *rows,
+			struct cfi_rows *found)
+{
+	uint64_t at = p->vaddr, end = end_of(p);
+	int err = 0;
+
+	for (size_t i = cfi_rows_up_to(rows, at); at < end && !err; i++) {
+		uint64_t next = i < rows->nr && rows->items[i].vaddr < end
+					? rows->items[i].vaddr
+					: end;
+
+		if (next - at >= SIGNAL_RETURN_MIN_GAP &&
+		    (!i || rows->items[i - 1].rule.cfa == LB_CFA_NONE))
+			err = search_gap(f, at, next, steps_left, found);
+		at = next;
+	}
+	return err;
+}
+
+int cfi_functions_read(const struct cfi_file *f, struct cfi_piece *pieces,
+		       size_t nr_pieces, uint64_t *steps_left, struct cfi_rows *rows)
+{
+	_cleanup_(cfi_rows_deinit) struct cfi_rows found = {0};
+	int err = read_named(f, pieces, nr_pieces, steps_left, rows, &found);
+
+	/* After the functions, so that these rows win. */
+	for (size_t i = 0; i < nr_pieces && !err; i++)
+		if (!pieces[i].is_left_out)
+			err = search_piece(f, &pieces[i], steps_left, rows, &found);
 	/* The rest was not looked at. */
 	for (size_t i = 0; i < nr_pieces && *steps_left < CODE_FRAMES_STEPS; i++)
 		pieces[i].is_left_out = !pieces[i].is_needed;

@@ -25,10 +25,12 @@ struct cfi_piece {
  * in the finished @rows at their first address in them; finishes @rows again. Code
  * whose frame cannot be determined gets no row, so that the walk uses frame pointers.
  * Functions in pieces that are not needed are not read; these pieces are left out.
+ * Code that a signal handler returns to is found without symbols; its rule is
+ * {LB_CFA_SIGNAL}.
  *
  * @pieces  ascending by vaddr, disjoint; @rows must be complete in them
  *
- * Return: 0 or -ENOMEM. Cost: a pass over all symbols.
+ * Return: 0 or -ENOMEM. Cost: a pass over all symbols, and one over code without rules.
  */
 int cfi_functions_read(const struct cfi_file *f, struct cfi_piece *pieces,
 		       size_t nr_pieces, uint64_t *steps_left, struct cfi_rows *rows);

@@ -139,6 +139,7 @@ static const struct lb_unwind_rule rules[] = {
 	{LB_CFA_DEREF_SP_8, LB_FP_SAME, 0, 24},
 	{LB_CFA_DEREF_SP_8, LB_FP_SAME | LB_FP_DERIVED, 0, 24},
 	{LB_CFA_SP, LB_FP_SAME | LB_FP_UNCALLED, 0, 8},
+	{LB_CFA_SIGNAL, LB_FP_SAME | LB_FP_DERIVED, 0, 0},
 };
 enum {
 	NONE,
@@ -155,6 +156,7 @@ enum {
 	KEPT_SP,
 	KEPT_DERIVED,
 	SP_8_UNCALLED,
+	SIGNAL_DERIVED,
 };
 
 /* The program's own stacks, so that addresses on them are known. */
@@ -951,6 +953,10 @@ static void handle_above(void)
 
 static void signal_frames_are_passed(void **state)
 {
+	const struct lb_unwind_row derived[] = {{AT(handler), SP_8},
+						{AT(restorer) - 1, SIGNAL_DERIVED},
+						{AT(raise_top), END},
+						{AT(raise_spin), SP_8}};
 	const __u64 ips[] = {IP(handler), IP(restorer), IP(raise_spin), IP(raise_return)};
 	struct fixture *f = *state;
 
@@ -963,6 +969,11 @@ static void signal_frames_are_passed(void **state)
 	wait_ms(50); /* until the signal was handled */
 	look(f);
 	expect(f, LB_STACK_COMPLETE, ips, ARRAY_SIZE(ips));
+	assert_int_equal(f->seen.most->sample.callers, 0);
+	write_page(f, derived, ARRAY_SIZE(derived));
+	look(f);
+	expect(f, LB_STACK_COMPLETE, ips, ARRAY_SIZE(ips));
+	assert_int_equal(f->seen.most->sample.callers, LB_CALLERS_DERIVED);
 }
 
 /* A return address of 0 is the begin of a stack, but not in code that no call enters. */

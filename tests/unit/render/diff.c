@@ -197,11 +197,14 @@ static struct profile_diff diff_of(const char *name)
 		event.name = "events.pb.gz";
 		if (!strcmp(name, "kernel-events"))
 			d.recordings[DIFF_BEFORE] = d.recordings[DIFF_AFTER] = &event;
-	} else if (!strcmp(name, "arm64")) {
+	} else if (!strncmp(name, "arm64", 5)) {
 		/* One of them is enough. */
 		arm64 = after[0];
 		arm64.is_of_arm64 = true;
-		d.recordings[DIFF_AFTER] = &arm64;
+		if (strcmp(name, "arm64-before") != 0)
+			d.recordings[DIFF_AFTER] = &arm64;
+		if (strcmp(name, "arm64") != 0)
+			d.recordings[DIFF_BEFORE] = &arm64;
 	} else if (!strcmp(name, "shares")) {
 		for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 			share_lines[i] = lines[i];
@@ -307,15 +310,21 @@ static void test_golden(void **state)
 	golden_compare(name, text);
 }
 
-static void check_limit(const char *diff, const char *format, enum render_limit limit,
-			bool is_said)
+static void check_said(const char *diff, const char *format, const char *what,
+		       bool is_said)
 {
 	const struct golden g = {diff, format, "", {0}, false};
 	_cleanup_free_ char *text = render(&g);
 
-	if (!strstr(text, render_limit_texts[limit]) == is_said)
-		fail_msg("%s of %s %s limit %d", format, diff,
-			 is_said ? "does not say" : "says", limit);
+	if (!strstr(text, what) == is_said)
+		fail_msg("%s of %s %s \"%s\"", format, diff,
+			 is_said ? "does not say" : "says", what);
+}
+
+static void check_limit(const char *diff, const char *format, enum render_limit limit,
+			bool is_said)
+{
+	check_said(diff, format, render_limit_texts[limit], is_said);
 }
 
 /* Only a clock misses what the kernel does with interrupts off. */
@@ -331,6 +340,33 @@ static void limits_are_said(void **state)
 		check_limit("arm64", formats[i], RENDER_LIMIT_ARM64, true);
 		check_limit("typical", formats[i], RENDER_LIMIT_ARM64, false);
 	}
+}
+
+/* Callers are missing on one side or on both, which matters for their totals. */
+static void sides_of_arm64_are_said(void **state)
+{
+	static const char *const formats[] = {"text", "json", "html"};
+	static const struct {
+		const char *diff, *said, *others[2];
+	} cases[] = {
+		{"arm64",
+		 "often missing. This concerns one side, after: ",
+		 {"one side, before", "concerns both sides"}},
+		{"arm64-before",
+		 "often missing. This concerns one side, before: ",
+		 {"one side, after", "concerns both sides"}},
+		{"arm64-both",
+		 "often missing. This concerns both sides.",
+		 {"one side, before", "one side, after"}},
+	};
+
+	(void)state;
+	for (size_t c = 0; c < ARRAY_SIZE(cases); c++)
+		for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
+			check_said(cases[c].diff, formats[i], cases[c].said, true);
+			check_said(cases[c].diff, formats[i], cases[c].others[0], false);
+			check_said(cases[c].diff, formats[i], cases[c].others[1], false);
+		}
 }
 
 /* The width is kept by every row that can be cut: all but the numbers. */
@@ -545,6 +581,7 @@ int main(void)
 {
 	struct CMUnitTest tests[ARRAY_SIZE(goldens) + 8] = {
 		cmocka_unit_test(limits_are_said),
+		cmocka_unit_test(sides_of_arm64_are_said),
 		cmocka_unit_test(width_is_kept),
 		cmocka_unit_test(failing_output),
 		cmocka_unit_test(github_takes_ten),

@@ -431,6 +431,81 @@ static void test_smallest_gap(void **state)
 	row_pages_deinit(&p);
 }
 
+/*
+ * Returns from signals as in musl, which has no call frame information: with a symbol and
+ * without; in a function that has a rule; and what only looks like one.
+ */
+static const char signal_returns[] = NOTHING_MORE
+	".section .text.bare,\"ax\"\n"
+	".type before,@function\nbefore:\nsub $8,%rsp\nud2\n.size before,.-before\n"
+	"nop\n.type restore,@function\nrestore:\nmov $15,%rax\nsyscall\n"
+	".size restore,.-restore\n"
+	".balign 64\n.nops 64\nmov $15,%eax\nsyscall\n"
+	".balign 64\n.nops 64\nmov $15,%ecx\nsyscall\n.nops 64\n"
+	".balign 64\n.cfi_startproc\nnop\nmov $15,%eax\nsyscall\n.nops 56\n"
+	".cfi_endproc\n";
+
+static void assert_signal_return(const struct row_pages *p, uint64_t at, uint64_t len)
+{
+	static const struct lb_unwind_rule signal = {.cfa = LB_CFA_SIGNAL,
+						     .fp = LB_FP_DERIVED};
+
+	/* The walk looks up the byte before the address that a handler returns to. */
+	for (uint64_t i = at - 1; i < at + len; i++)
+		assert_memory_equal(rule_at(p, i), &signal, sizeof(signal));
+	assert_int_not_equal(rule_at(p, at - 2)->cfa, LB_CFA_SIGNAL);
+	assert_int_not_equal(rule_at(p, at + len)->cfa, LB_CFA_SIGNAL);
+}
+
+/* A handler returns to code that is known by what it does. */
+static void test_signal_returns(void **state)
+{
+	_cleanup_close_ int fd = build("returns", 200, signal_returns, "");
+	_cleanup_close_ int stripped = build("nameless", 200, signal_returns, "-s");
+	uint64_t bare = text_off(fd) + 200 * 32;
+	struct row_pages p = ask_one(fd, 0);
+
+	(void)state;
+	assert_int_equal(rule_at(&p, bare + 4)->cfa, LB_CFA_SP);
+	assert_signal_return(&p, bare + 7, 9);
+	assert_signal_return(&p, bare + 128, 7);
+	assert_true(is_empty(&p, bare + 256));
+	assert_int_equal(rule_at(&p, bare + 384 + 1)->cfa, LB_CFA_SP);
+	row_pages_deinit(&p);
+
+	p = ask_one(stripped, 0);
+	assert_signal_return(&p, text_off(stripped) + 200 * 32 + 7, 9);
+	row_pages_deinit(&p);
+}
+
+/* Code that begins in one page and ends in the next, each of which is read alone. */
+static void test_signal_return_of_two_pages(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 10; i++) {
+		char before[4096];
+		uint64_t first;
+		struct row_pages p;
+		int fd;
+
+		snprintf(before, sizeof(before),
+			 "%s.section .text.bare,\"ax\"\n.balign 0x10000\n.nops %u\n"
+			 "mov $15,%%rax\nsyscall\n.nops 100\n",
+			 PADDED, 0x10000 - i);
+		fd = build("pages", NR_PADDED, before, "");
+		first = text_off(fd) + NR_PADDED * 32;
+		first = ((first + 0xffff) & ~UINT64_C(0xffff)) + 0x10000 - i;
+		p = ask_one(fd, (first - 1) >> 16);
+		assert_int_equal(rule_at(&p, first - 1)->cfa, LB_CFA_SIGNAL);
+		row_pages_deinit(&p);
+		p = ask_one(fd, (first + 8) >> 16);
+		assert_int_equal(rule_at(&p, first + 8)->cfa, LB_CFA_SIGNAL);
+		assert_true(is_empty(&p, first + 9));
+		row_pages_deinit(&p);
+		close(fd);
+	}
+}
+
 /* ---- real files ---- */
 
 static void test_libc(void **state)
@@ -528,6 +603,8 @@ int main(void)
 		cmocka_unit_test(test_big_without_index),
 		cmocka_unit_test(test_left_out),
 		cmocka_unit_test(test_smallest_gap),
+		cmocka_unit_test(test_signal_returns),
+		cmocka_unit_test(test_signal_return_of_two_pages),
 		cmocka_unit_test(test_libc),
 		cmocka_unit_test(test_vdso),
 		cmocka_unit_test(test_others),
