@@ -604,7 +604,7 @@ static int add_signal_returns(const uint8_t *code, size_t len, uint64_t vaddr,
 		uint64_t start = vaddr + (uint64_t)(at - code) - load;
 
 		at += sizeof(call);
-		if (!load)
+		if (!load || !start)
 			continue;
 		err = cfi_rows_add(rows, start - 1, &signal, CFI_MAX_ROWS);
 		if (!err)
