@@ -52,26 +52,31 @@ struct {
  * words that were read do not belong together, they give another hash.
  *
  * At low rates each cache line and each page that a walk touches is cold. So callers are
- * not hashed: a page of text has RULES_A_PAGE entries, next to those of its neighbours, and
- * a return address has the entry of its RULE_BYTES. So small functions that call each other
- * and are adjacent share cache lines. Leaves are too many for that: they are hashed to
- * the entries of LEAF_PAGES pages of text, which are one page of the cache.
+ * not hashed: a page of text has LINES_A_PAGE lines, next to those of its neighbours, and a
+ * return address has the line of its LINE_TEXT_BYTES, where it is in any place. So small
+ * functions that call each other share lines, and two calls of a function do not replace
+ * each other. Leaves are too many for that: they are hashed to the lines of LEAF_PAGES
+ * pages of text, which are one page of the cache.
  */
-#define RULES_AT_HAND 16384
-#define RULES_A_PAGE  128
-#define RULE_BYTES    32
-#define LEAF_PAGES    2
-struct rule_at_hand {
-	__u64 tag;
-	__u64 rule; /* struct lb_unwind_rule */
+#define LINES_AT_HAND   4096
+#define LINES_A_PAGE    32
+#define LINE_TEXT_BYTES 128
+#define LEAF_PAGES      2
+#define RULES_A_LINE    4
+struct rules_line {
+	struct rule_at_hand {
+		__u64 tag;
+		__u64 rule; /* struct lb_unwind_rule */
+	} at[RULES_A_LINE];
 };
+_Static_assert(sizeof(struct rules_line) == 64, "a cache line");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE); /* so that it begins at a page */
-	__uint(max_entries, RULES_AT_HAND);
+	__uint(max_entries, LINES_AT_HAND);
 	__type(key, __u32);
-	__type(value, struct rule_at_hand);
+	__type(value, struct rules_line);
 } rules_at_hand SEC(".maps");
 
 /*
@@ -321,17 +326,18 @@ static __always_inline __u32 lb_read_rule(struct lb_walk *w, __u32 nr, __u32 low
 	return LB_STACK_COMPLETE;
 }
 
-/* Returns the entry of the rule; NULL: impossible. */
-static __always_inline volatile struct rule_at_hand *lb_rule_at_hand(
-	const struct lb_walk *w, __u32 nr, __u32 low, __u64 hash)
+/* Returns the line of the rule; NULL: impossible. */
+static __always_inline volatile struct rules_line *lb_rules_line(const struct lb_walk *w,
+								 __u32 nr, __u32 low,
+								 __u64 hash)
 {
-	__u32 place = nr * RULES_A_PAGE + low / RULE_BYTES % RULES_A_PAGE;
+	__u32 line = nr * LINES_A_PAGE + low / LINE_TEXT_BYTES % LINES_A_PAGE;
 
 	if (w->stack.is_live)
-		place = (nr & ~(LEAF_PAGES - 1)) * RULES_A_PAGE +
-			hash % (LEAF_PAGES * RULES_A_PAGE);
-	place &= RULES_AT_HAND - 1;
-	return bpf_map_lookup_elem(&rules_at_hand, &place);
+		line = (nr & ~(LEAF_PAGES - 1)) * LINES_A_PAGE +
+		       hash % (LEAF_PAGES * LINES_A_PAGE);
+	line &= LINES_AT_HAND - 1;
+	return bpf_map_lookup_elem(&rules_at_hand, &line);
 }
 
 /* Like lb_read_rule(), with a cache. */
@@ -340,20 +346,25 @@ static __always_inline __u32 lb_rule_of_page(struct lb_walk *w, __u32 nr, __u32 
 {
 	__u64 what = (__u64)w->pages_generation << 33 | (__u64)nr << 16 | low;
 	__u64 hash = lb_mix(hash_seed, what);
-	volatile struct rule_at_hand *at_hand = lb_rule_at_hand(w, nr, low, hash);
-	__u32 status;
+	volatile struct rules_line *line = lb_rules_line(w, nr, low, hash);
+	__u32 status, place;
 
 	_Static_assert(LB_UNWIND_MAX_PAGES <= 1 << 17, "the parts do not overlap");
-	if (!at_hand)
+	if (!line)
 		return LB_STACK_UNSUPPORTED;
-	*ret = at_hand->rule; /* read once: it is compared and used */
-	if ((at_hand->tag ^ *ret) == hash)
-		return LB_STACK_COMPLETE;
+#pragma unroll
+	for (int i = 0; i < RULES_A_LINE; i++) {
+		*ret = line->at[i].rule; /* read once: it is compared and used */
+		if ((line->at[i].tag ^ *ret) == hash)
+			return LB_STACK_COMPLETE;
+	}
 	status = lb_read_rule(w, nr, low, ret);
 	if (status)
 		return status;
-	at_hand->rule = *ret;
-	at_hand->tag = hash ^ *ret;
+	/* At random, so that rules that a stack needs come to different places. */
+	place = (w->now + w->nr_native) % RULES_A_LINE;
+	line->at[place].rule = *ret;
+	line->at[place].tag = hash ^ *ret;
 	return LB_STACK_COMPLETE;
 }
 
