@@ -169,7 +169,7 @@ static __always_inline __u64 lb_current_cgroup_id(void)
 
 	if (!LB_TASK_HAS_TYPE())
 		return bpf_get_current_cgroup_id();
-	if (!bpf_core_field_exists(cgroups->dfl_cgrp))
+	if (!bpf_core_field_exists(struct css_set___lb, dfl_cgrp))
 		return 0; /* a kernel without cgroups */
 	cgroups = lb_filter_task()->cgroups;
 	/* To the verifier a pointer that was read directly may be NULL. */
