@@ -167,10 +167,13 @@ static __always_inline __u64 lb_current_cgroup_id(void)
 	struct cgroup___lb *cgroup;
 	struct kernfs_node___lb *node;
 
-	if (!LB_TASK_HAS_TYPE())
+	/* A later kernel may have other fields. */
+	if (!LB_TASK_HAS_TYPE() ||
+	    !bpf_core_field_exists(struct task_struct___choice, cgroups) ||
+	    !bpf_core_field_exists(struct css_set___lb, dfl_cgrp) ||
+	    !bpf_core_field_exists(struct cgroup___lb, kn) ||
+	    !bpf_core_field_exists(struct kernfs_node___lb, id))
 		return bpf_get_current_cgroup_id();
-	if (!bpf_core_field_exists(struct css_set___lb, dfl_cgrp))
-		return 0; /* a kernel without cgroups */
 	cgroups = lb_filter_task()->cgroups;
 	/* To the verifier a pointer that was read directly may be NULL. */
 	cgroup = cgroups ? cgroups->dfl_cgrp : NULL;

@@ -55,8 +55,9 @@ struct {
  * not hashed: a page of text has LINES_A_PAGE lines, next to those of its neighbours, and a
  * return address has the line of its LINE_TEXT_BYTES, where it is in any place. So small
  * functions that call each other share lines, and two calls of a function do not replace
- * each other. Leaves are too many for that: they are hashed to the lines of LEAF_PAGES
- * pages of text, which are one page of the cache.
+ * each other. Text 4 KiB apart in a page shares lines, too; few stacks need both. Leaves
+ * are too many for that: they are hashed to the lines of LEAF_PAGES pages of text, which
+ * are one page of the cache.
  */
 #define LINES_AT_HAND   4096
 #define LINES_A_PAGE    32

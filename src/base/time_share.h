@@ -20,10 +20,8 @@
 /*
  * Tenants who took something lately. Of more, those who owe least are forgotten, which is
  * next to nothing: a debt passes while others are made, so for 64 to owe something at once,
- * each has to take a third of the time that all after it take. Who is forgotten is spared
- * some 20 us of debt where requests may take 20 s, and some 10 ms where more is charged than
- * the time that passed (queries of interpreters). Nor does it matter whether it is known
- * that somebody waits: who owes nothing is served when it asks.
+ * each has to take a third of the time that all after it take (docs/security.md). Nor does
+ * it matter whether it is known that somebody waits: who owes nothing is served when it asks.
  */
 #define TIME_SHARE_MAX_TENANTS 64
 

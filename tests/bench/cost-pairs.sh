@@ -5,7 +5,8 @@
 . "${TOP:?}/tests/root/lib.sh"
 
 before=$(cat /proc/sys/kernel/bpf_stats_enabled 2>/dev/null || echo 0)
-trap 'echo "$before" >/proc/sys/kernel/bpf_stats_enabled' EXIT
+busy=
+trap 'echo "$before" >/proc/sys/kernel/bpf_stats_enabled; kill $busy 2>/dev/null' EXIT
 echo 1 >/proc/sys/kernel/bpf_stats_enabled
 
 # statistics PID...: "NANOSECONDS RUNS" of each one's lb_sample. Not every bpftool tells who holds a program.
@@ -36,12 +37,12 @@ round() {
 	done
 	sleep 5
 	# shellcheck disable=SC2086 # numbers
-	statistics $pids >begin
+	statistics $pids >begin || exit 1
 	sleep 8
 	# shellcheck disable=SC2086 # numbers
-	statistics $pids >end
+	statistics $pids >end || exit 1
 	# shellcheck disable=SC2086 # numbers
-	wait $pids
+	wait $pids || exit 1
 	paste begin end | awk -v what="| $workload | $rate Hz |" '
 		{ printf "%s %.0f", (NR > 1 ? "," : what), ($3 - $1) / ($4 - $2) }
 		END { print " |" }'

@@ -34,7 +34,10 @@ taskset 2 /test/cold 100000 &
 sleep 2
 lineburn record -a -F 99 -d 20 -o /tmp/profile.pb.gz &
 recording=$!
-until grep -q prog_id /proc/$recording/fdinfo/*; do sleep 1; done
+until grep -q prog_id /proc/$recording/fdinfo/*; do
+	kill -0 $recording || poweroff -f
+	sleep 1
+done
 if grep -q symbols=all /proc/cmdline; then cat /proc/kallsyms; else grep '\[bpf\]' /proc/kallsyms; fi >/dev/ttyS1
 wait "$recording"
 poweroff -f
@@ -80,6 +83,6 @@ for bin in "$LB" ${LB_OTHER:-}; do
 		where=$(python3 "$TOP/tests/bench/lines.py" addresses kallsyms)
 	fi
 	boot bpf -plugin "$PWD/lines.so,$where,out=$PWD/list"
-	cat kallsyms symbols >all
+	grep -v '\[bpf\]' kallsyms | cat - symbols >all
 	python3 "$TOP/tests/bench/lines.py" row all list "$bin"
 done

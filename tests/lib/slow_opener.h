@@ -1,19 +1,56 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The opener's process, and looks that it is slow at, as in a slow file system. */
+/*
+ * The opener's process, and looks that it is slow at, as in a slow file system. Include after
+ * cmocka.h. Here and not in a .c file, which would link the opener to all tests.
+ */
 #ifndef LB_TESTS_SLOW_OPENER_H
 #define LB_TESTS_SLOW_OPENER_H
 
+#include <signal.h>
+#include <stdio.h>
 #include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "opener/opener.h"
 
-/** Returns the process that looks, the only child of this one that is a worker. */
-pid_t slow_opener_pid(void);
+/* Returns the process that looks, the only child of this one that is a worker. */
+static inline pid_t slow_opener_pid(void)
+{
+	char path[64];
+	int pid = 0;
+	FILE *children;
 
-/**
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	children = fopen(path, "r");
+	assert_non_null(children);
+	while (fscanf(children, "%d", &pid) == 1)
+		;
+	fclose(children);
+	assert_true(pid > 0);
+	return pid;
+}
+
+/*
  * opener_look_at() while the opener sleeps for 50 ms; it must have been asked before.
  * Frees the results. Return: the look's rc.
  */
-int slow_opener_look(int dir, struct tenant who, struct look *look);
+static inline int slow_opener_look(int dir, struct tenant who, struct look *look)
+{
+	pid_t pid = slow_opener_pid(), child;
+	int rc;
+
+	kill(pid, SIGSTOP);
+	child = fork();
+	if (!child) {
+		usleep(50000);
+		kill(pid, SIGCONT);
+		_exit(0);
+	}
+	rc = opener_look_at(dir, who, look);
+	look_deinit(look);
+	waitpid(child, NULL, 0);
+	return rc;
+}
 
 #endif

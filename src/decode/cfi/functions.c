@@ -599,6 +599,7 @@ static int add_signal_returns(const uint8_t *code, size_t len, uint64_t vaddr,
 	while (!err && (at = memmem(at, (size_t)(end - at), call, sizeof(call)))) {
 		/* mov $15,%rax; or mov $15,%eax */
 		size_t load = is_load(code, at, "\x48\xc7\xc0") ? 3
+			      : is_load(code, at, "\x41\xb8")   ? 0 /* %r8d */
 			      : is_load(code, at, "\xb8")       ? 1
 								: 0;
 		uint64_t start = vaddr + (uint64_t)(at - code) - load;
@@ -618,10 +619,14 @@ static int search_gap(const struct cfi_file *f, uint64_t from, uint64_t to,
 		      uint64_t *steps_left, struct cfi_rows *found)
 {
 	size_t len, left;
-	const uint8_t *code =
-		binary_bytes_from(f->binary, from - SIGNAL_RETURN_MAX_BYTES, &left);
+	const uint8_t *code;
 
-	if (code)
+	if (!*steps_left)
+		return 0;
+	--*steps_left;
+	code = binary_bytes_from(f->binary, from - SIGNAL_RETURN_MAX_BYTES, &left);
+	/* What is before may be of another segment, or nothing. */
+	if (code && left > SIGNAL_RETURN_MAX_BYTES)
 		from -= SIGNAL_RETURN_MAX_BYTES;
 	else
 		code = binary_bytes_from(f->binary, from, &left);
@@ -645,7 +650,9 @@ static int search_piece(const struct cfi_file *f, const struct cfi_piece *p,
 					? rows->items[i].vaddr
 					: end;
 
-		if (next - at >= SIGNAL_RETURN_MIN_GAP &&
+		/* A gap may go on in the pieces beside this one. */
+		if ((next - at >= SIGNAL_RETURN_MIN_GAP || at == p->vaddr ||
+		     next == end) &&
 		    (!i || rows->items[i - 1].rule.cfa == LB_CFA_NONE))
 			err = search_gap(f, at, next, steps_left, found);
 		at = next;

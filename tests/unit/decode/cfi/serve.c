@@ -441,7 +441,8 @@ static const char signal_returns[] = NOTHING_MORE
 	"nop\n.type restore,@function\nrestore:\nmov $15,%rax\nsyscall\n"
 	".size restore,.-restore\n"
 	".balign 64\n.nops 64\nmov $15,%eax\nsyscall\n"
-	".balign 64\n.nops 64\nmov $15,%ecx\nsyscall\n.nops 64\n"
+	".balign 64\n.nops 64\nmov $15,%ecx\nsyscall\n.nops 57\n"
+	"mov $15,%r8d\nsyscall\n.nops 56\n"
 	".balign 64\n.cfi_startproc\nnop\nmov $15,%eax\nsyscall\n.nops 56\n"
 	".cfi_endproc\n";
 
@@ -470,6 +471,7 @@ static void test_signal_returns(void **state)
 	assert_signal_return(&p, bare + 7, 9);
 	assert_signal_return(&p, bare + 128, 7);
 	assert_true(is_empty(&p, bare + 256));
+	assert_true(is_empty(&p, bare + 320 + 2)); /* %r8d */
 	assert_int_equal(rule_at(&p, bare + 384 + 1)->cfa, LB_CFA_SP);
 	row_pages_deinit(&p);
 
