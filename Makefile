@@ -135,9 +135,10 @@ $(STATIC): $(BUILD)/src/main.o $(BUILD)/src/decode/elf/search_tree.o $(LIB)
 $(LIB): $(LIB_OBJS)
 	$(call say,AR,$@)rm -f $@ && ar rcs $@ $^
 
-# Sanitized code compiles four times faster without optimization. Optimize only what tests run often.
+# Sanitized code compiles four times faster without optimization. Optimize only what tests run often,
+# and keep each function, so that tests/fuzz/reach can name it.
 ifneq ($(SAN),)
-$(foreach room,base analyze decode/cfi decode/elf decode/python process record symbolize,$(BUILD)/src/$(room)/%.o): LIB_CFLAGS += -O1
+$(foreach room,base analyze decode/cfi decode/elf decode/python process record symbolize,$(BUILD)/src/$(room)/%.o): LIB_CFLAGS += -O1 -fno-inline
 endif
 $(BUILD)/%.o: %.c | $(GENERATED)
 	@mkdir -p $(@D)

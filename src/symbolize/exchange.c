@@ -108,10 +108,32 @@ static bool code_eq(uint32_t item, const void *key, const void *ctx)
 	       same_code(&codes->items[item].code, &want->code);
 }
 
+/* Of all that same_code() compares: an answer may have many codes at one address. */
+static uint64_t hash_code(const struct resolved_code *code)
+{
+	const struct code *c = &code->code;
+	uint64_t hash = hash_u64((uintptr_t)code->object, c->address);
+
+	hash = hash_u64(hash, c->size_bytes);
+	for (size_t i = 0; i < c->nr_rows; i++) {
+		const struct frame *f = &c->rows[i].frame;
+		const uint64_t row[] = {
+			c->rows[i].address,
+			(uintptr_t)f->function,
+			(uintptr_t)f->file,
+			(uintptr_t)f->system_name,
+			(uint64_t)f->line << 32 | f->start_line,
+		};
+
+		hash = hash_bytes(hash, row, sizeof(row));
+	}
+	return c->bytes ? hash_bytes(hash, c->bytes, c->size_bytes) : hash;
+}
+
 /* Return: 1: added, 0: already stored, or -ENOMEM. */
 static int add(struct symbolizer_codes *codes, const struct resolved_code *code)
 {
-	uint64_t hash = hash_u64((uintptr_t)code->object, code->code.address);
+	uint64_t hash = hash_code(code);
 
 	if (hashmap_get(&codes->index, hash, code_eq, code, codes) != HASHMAP_NONE)
 		return 0;

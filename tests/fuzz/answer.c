@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* First byte: number of addresses in the request. Rest: the decoder's answer. */
+/* First byte: number of addresses in the request. Rest: the decoder's answer, which comes
+ * twice: a symbolizer keeps its code once. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "decode/answer.h"
+#include "symbolize/symbolizer_internal.h"
 #include "lib/cost.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -31,19 +33,10 @@ static void check_code(const struct code *code)
 		touched += code->bytes[i];
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void check_items(const struct answers *a, struct strpool *pool)
 {
-	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(1 << 16);
-	_cleanup_(answers_deinit) struct answers a = {0};
-	struct wire_reader r = {.data = data, .len = size, .pos = size ? 1 : 0};
-	size_t nr = size ? data[0] : 0;
-
-	if (!pool || answers_read(&r, nr, pool, &a))
-		return 0;
-	if (a.nr != nr)
-		abort();
-	for (size_t i = 0; i < nr; i++) {
-		const struct answer *item = &a.items[i];
+	for (size_t i = 0; i < a->nr; i++) {
+		const struct answer *item = &a->items[i];
 		bool has_line = item->nr_frames && item->frames[0].line;
 
 		if ((unsigned int)item->miss >= NR_MISSES ||
@@ -55,7 +48,33 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			    strcmp(item->frames[k].file, "[too many names]") != 0)
 				abort();
 	}
-	for (size_t i = 0; i < a.nr_codes; i++)
-		check_code(&a.codes[i]);
+	for (size_t i = 0; i < a->nr_codes; i++)
+		check_code(&a->codes[i]);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(1 << 16);
+	struct symbolizer s = {.pool = pool};
+	size_t nr_kept = 0;
+
+	for (int time = 0; pool && time < 2; time++) {
+		_cleanup_(answers_deinit) struct answers a = {0};
+		struct wire_reader r = {.data = data, .len = size, .pos = size ? 1 : 0};
+
+		if (answers_read(&r, size ? data[0] : 0, pool, &a))
+			break;
+		if (a.nr != data[0])
+			abort();
+		check_items(&a, pool);
+		if (symbolizer_keep_codes(&s, NULL, &a))
+			abort();
+		if (s.codes.nr > a.nr_codes || (time && s.codes.nr != nr_kept))
+			abort();
+		nr_kept = s.codes.nr;
+	}
+	for (size_t i = 0; i < nr_kept; i++)
+		check_code(&s.codes.items[i].code);
+	symbolizer_codes_deinit(&s);
 	return 0;
 }

@@ -61,6 +61,21 @@ static void check_log(const struct maps *maps)
 		assert(maps->items[i - 1].from_ns <= maps->items[i].from_ns);
 }
 
+/* What ended in the first half of the time is dropped. No table is stale once it was told. */
+static void check_later(struct maps *maps, uint64_t now_ns)
+{
+	maps_forget(maps, now_ns / 2);
+	check_log(maps);
+	for (size_t i = 0; i < maps->nr_past; i++)
+		assert(maps->items[maps->past[i]].until_ns > now_ns / 2);
+	maps_told(maps, now_ns);
+	for (size_t i = 0; i < maps->nr_live; i++) {
+		const struct mapping *m = &maps->items[maps->live[i]];
+
+		assert(!maps_table_was_stale(maps, m->start, now_ns, now_ns));
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct strpool *pool = strpool_new(1 << 20);
@@ -75,6 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_log(&copy);
 		maps_deinit(&copy);
 	}
+	check_later(&state.maps, state.now_ns);
 	maps_deinit(&state.maps);
 	strpool_free(pool);
 	return 0;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Code objects read of a process (here: this one) whose memory the input describes: a
- * struct lb_interp, u8 count, count times {u16 offset of a code object, u16 of its line
- * table, u32 first line}, then the memory. Words in it that are below 64 KiB are offsets
- * into it.
+ * layout (NR_LAYOUT times u16, see layout_of), u8 count, count times {u16 offset of a code
+ * object, u16 of its line table, u32 first line}, then the memory. A word of it whose
+ * highest byte is 0xff is an address in it: the low 16 bits are the offset. What follows
+ * the memory is not mapped.
  */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/wire.h"
@@ -16,14 +18,29 @@
 #include "lineburn_unwind.h"
 #include "lib/cost.h"
 
+#define NR_LAYOUT    11
 #define CODE_BYTES   8
 #define MEMORY_BYTES 4096
+/* No more is read at an address, or added to one. */
+#define BEHIND_BYTES (INTERP_MAX_TABLE_BYTES + 2 * UINT16_MAX)
 
+int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-const struct cost_bound cost_bound = {.fixed = 2000, .per_byte = 80};
+/* Eight bytes may ask for three copies of the whole memory. */
+const struct cost_bound cost_bound = {.fixed = 2000, .per_byte = 400};
 
-static _Alignas(4096) uint8_t memory[MEMORY_BYTES];
+static uint8_t *memory;
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc, (void)argv;
+	memory = mmap(NULL, MEMORY_BYTES + BEHIND_BYTES, PROT_NONE,
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert(memory != MAP_FAILED);
+	assert(!mprotect(memory, MEMORY_BYTES, PROT_READ | PROT_WRITE));
+	return 0;
+}
 
 static uint64_t address_of(uint64_t offset)
 {
@@ -32,18 +49,39 @@ static uint64_t address_of(uint64_t offset)
 
 static void fill_memory(const uint8_t *data, size_t size)
 {
-	memset(memory, 0, sizeof(memory));
-	memcpy(memory, data, size < sizeof(memory) ? size : sizeof(memory));
-	for (size_t i = 0; i + sizeof(uint64_t) <= sizeof(memory);
-	     i += sizeof(uint64_t)) {
+	memset(memory, 0, MEMORY_BYTES);
+	memcpy(memory, data, size < MEMORY_BYTES ? size : MEMORY_BYTES);
+	for (size_t i = 0; i < MEMORY_BYTES; i += sizeof(uint64_t)) {
 		uint64_t word;
 
 		memcpy(&word, memory + i, sizeof(word));
-		if (!word || word > UINT16_MAX)
+		if (word >> 56 != 0xff)
 			continue;
-		word = address_of(word);
+		word = address_of(word & UINT16_MAX);
 		memcpy(memory + i, &word, sizeof(word));
 	}
+}
+
+/* The members that the reader uses. The others have no place in the input: it stays right
+ * when struct lb_interp changes. */
+static struct lb_interp layout_of(const uint8_t *data)
+{
+	uint16_t v[NR_LAYOUT];
+
+	memcpy(v, data, sizeof(v));
+	return (struct lb_interp){
+		.version = v[0],
+		.code_filename = v[1],
+		.code_qualname = v[2],
+		.code_linetable = v[3],
+		.code_firstlineno = v[4],
+		.str_length = v[5],
+		.str_state = v[6],
+		.str_ascii = v[7],
+		.str_wide = v[8],
+		.bytes_size = v[9],
+		.bytes_data = v[10],
+	};
 }
 
 /* Each code object of the reply: was it read, then three texts. */
@@ -66,9 +104,10 @@ static void check_reply(const struct wire_writer *reply, size_t nr)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const size_t head = sizeof(struct lb_interp) + 1;
+	const size_t head = NR_LAYOUT * sizeof(uint16_t) + 1;
 	struct wire_writer request = {0}, reply = {0};
 	struct wire_reader reader;
+	struct lb_interp layout;
 	size_t nr;
 	int rc;
 
@@ -79,7 +118,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		nr = (size - head) / CODE_BYTES;
 	fill_memory(data + head + nr * CODE_BYTES, size - head - nr * CODE_BYTES);
 	wire_put_u32(&request, (uint32_t)getpid());
-	wire_put_bytes(&request, data, sizeof(struct lb_interp));
+	layout = layout_of(data);
+	wire_put_bytes(&request, &layout, sizeof(layout));
 	wire_put_u32(&request, (uint32_t)nr);
 	for (size_t i = 0; i < nr; i++) {
 		const uint8_t *code = data + head + i * CODE_BYTES;
