@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What a reader answers, as the collector reads it. First byte: the question (where a
- * Python has its frames; the list of a JIT; texts of code objects). Rest: the answers, each
- * of u16 bytes and these bytes. What is taken of them keeps its bounds.
+ * Python has its frames; the list of a JIT; texts of code objects; the first once more).
+ * Rest: the answers, each of u16 bytes and these bytes; for the last question, how its
+ * answer differs from a right one. What is taken of them keeps its bounds.
  */
 #include <assert.h>
 #include <errno.h>
@@ -34,9 +35,9 @@ bool process_is_alive(struct process_table *t, const struct process *p)
 	return true;
 }
 
-static void locate(struct worker *reader)
+static void locate(struct worker *reader, uint32_t version)
 {
-	const struct python_build build = {.version = 0x030b,
+	const struct python_build build = {.version = version,
 					   .runtime_off = 0x1000,
 					   .eval_off = 0x2000,
 					   .eval_bytes = 0x1000};
@@ -51,6 +52,37 @@ static void locate(struct worker *reader)
 	assert(place.layout.version == build.version && place.tls_off % 8 == 0);
 	assert(place.tls_off >= -PYTHON_BYTES_BELOW &&
 	       place.tls_off < PYTHON_BYTES_ABOVE);
+}
+
+/*
+ * The layout of a version, with changed bytes: u8 version, u8 state, i32 offset of the
+ * thread's state, then pairs of u8 offset and u8 value.
+ */
+static void locate_changed(struct worker *reader, const uint8_t *data, size_t size)
+{
+	static const uint16_t versions[] = {0x0309, 0x030a, 0x030b, 0x030c};
+	struct wire_writer piece = {0};
+	struct lb_interp layout;
+	const uint16_t bytes = 4 + 4 + sizeof(layout) + 8;
+	uint32_t version;
+	int32_t tls_off;
+
+	if (size < 6)
+		return;
+	version = versions[data[0] % ARRAY_SIZE(versions)];
+	layout = python_layout_find(version)->frames;
+	memcpy(&tls_off, data + 2, sizeof(tls_off));
+	for (size_t i = 6; i + 2 <= size; i += 2)
+		((uint8_t *)&layout)[data[i] % sizeof(layout)] = data[i + 1];
+	wire_put_u8(&piece, (uint8_t)bytes);
+	wire_put_u8(&piece, (uint8_t)(bytes >> 8));
+	wire_put_u32(&piece, data[1]);
+	wire_put_bytes(&piece, &layout, sizeof(layout));
+	wire_put_u64(&piece, (uint64_t)(int64_t)tls_off);
+	assert(piece.len == sizeof(bytes) + bytes);
+	reader->replies = (struct pieces){piece.data, piece.len};
+	locate(reader, version);
+	wire_writer_deinit(&piece);
 }
 
 static void found(void *ctx, const struct list_object *o, enum list_state state,
@@ -134,15 +166,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!size)
 		return -1;
 	worker.replies = (struct pieces){data + 1, size - 1};
-	switch (data[0] % 3) {
+	switch (data[0] % 4) {
 	case 0:
-		locate(&worker);
+		locate(&worker, 0x030b);
 		break;
 	case 1:
 		walk(&worker);
 		break;
-	default:
+	case 2:
 		read_cut(&worker);
+		break;
+	default:
+		locate_changed(&worker, data + 1, size - 1);
 	}
 	worker_free(&worker);
 	return 0;
