@@ -55,13 +55,13 @@ static const char *const names[] = {
 };
 
 static struct process_table *table;
-static uint64_t start_ns, now_ns;
+static uint64_t start_boot_ns, now_ns;
 
 /* The identity of a process: one in four says that it began at another time. */
 static struct lb_image image_of(const struct step *s)
 {
 	return (struct lb_image){
-		.start_boottime_ns = start_ns + s->more % 4 * 10 * TICK_NS,
+		.start_boottime_ns = start_boot_ns + s->more % 4 * 10 * TICK_NS,
 		.tgid = 1 + s->pid % NR_PIDS,
 		.exec_id = s->more / 4 % 4,
 	};
@@ -216,7 +216,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(pool && mkdtemp(empty));
 	assert(!process_table_new(&config, pool, &table, NULL));
 	assert(!rmdir(empty));
-	now_ns = start_ns = clock_now_ns();
+	now_ns = clock_now_ns();
+	start_boot_ns = clock_boot_ns();
 	for (size_t i = 0; i < nr && i < MAX_STEPS; i++) {
 		struct step s;
 
