@@ -61,6 +61,23 @@ static void check_log(const struct maps *maps)
 		assert(maps->items[i - 1].from_ns <= maps->items[i].from_ns);
 }
 
+/* Who had the addresses of the latest mappings that ended, while they lived. */
+static void check_past(const struct maps *maps)
+{
+	size_t first = maps->nr_past > 16 ? maps->nr_past - 16 : 0;
+
+	for (size_t i = first; i < maps->nr_past; i++) {
+		const struct mapping *m = &maps->items[maps->past[i]], *found = NULL;
+		enum maps_answer answer =
+			maps_find(maps, m->start, m->from_ns, m->until_ns, &found);
+
+		assert(answer != MAPS_FOUND ||
+		       (found->start <= m->start && found->end > m->start &&
+			found->from_ns <= m->until_ns && found->until_ns >= m->from_ns));
+		maps_table_was_stale(maps, m->start, m->from_ns, m->until_ns);
+	}
+}
+
 /* What ended in the first half of the time is dropped. No table is stale once it was told. */
 static void check_later(struct maps *maps, uint64_t now_ns)
 {
@@ -90,6 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_log(&copy);
 		maps_deinit(&copy);
 	}
+	check_past(&state.maps);
 	check_later(&state.maps, state.now_ns);
 	maps_deinit(&state.maps);
 	strpool_free(pool);
