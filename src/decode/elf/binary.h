@@ -76,6 +76,13 @@ uint64_t binary_inflated_size(Elf_Scn *scn, const GElf_Shdr *shdr);
 /** Decompresses a section, for elf_getdata(3). Return: false: that failed. */
 bool binary_inflate(Elf_Scn *scn, const GElf_Shdr *shdr);
 
+/**
+ * Takes @size from @left, which begins as the size of the file: parts of a valid file do
+ * not overlap, but a hostile file can list the same bytes any number of times. Return:
+ * false: there are not as many left; nothing changed.
+ */
+bool binary_take_bytes(uint64_t *left, uint64_t size);
+
 /** Does the file itself have DWARF, compressed or not? */
 bool binary_has_debug_info(const struct binary *b);
 
