@@ -194,3 +194,14 @@ printf '\001\000\000\000\001\000\000\000\001\000\000\000\000\000\010\000\000\000
 printf '\001\000\000\000\000\000\000\000\000\000\000\000\002\000\000\000' >>"$dir/reply"
 printf '\000\000\000\000\010\000\000\000' >>"$dir/reply"
 seed 3 reply "$dir/reply"
+# Compressed frames, by both ways to say that, of functions that are enough to be worth it.
+for i in 1 2 3 4 5 6 7 8; do
+	sed "s/\b\([fh]\|leaf\)(/\1$i(/" "$dir/f.c"
+done | sed '2,$s/^int g.*//' >"$dir/many.c"
+gcc -O2 -fno-asynchronous-unwind-tables -g -shared -fPIC -nostdlib -Wl,-z,noseparate-code \
+	-Wl,--build-id=none,-z,max-page-size=64,-z,norelro -o "$dir/many.so" "$dir/many.c"
+objcopy --only-section .debug_frame --only-section .text "$dir/many.so"
+for way in zlib zlib-gnu; do
+	objcopy --compress-debug-sections=$way "$dir/many.so" "$dir/packed"
+	seed 2 "debug-$way" "$dir/packed"
+done

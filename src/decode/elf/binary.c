@@ -210,6 +210,15 @@ const uint8_t *binary_bytes_at(const struct binary *b, uint64_t vaddr, size_t le
 	return bytes && len && len <= left ? bytes : NULL;
 }
 
+const char *binary_string(const struct binary *b, size_t section, uint64_t offset)
+{
+	const Elf_Data *data = binary_section_bytes(elf_getscn(b->elf, section));
+	const char *texts = data ? data->d_buf : NULL;
+
+	return data && !texts[data->d_size - 1] && offset < data->d_size ? texts + offset
+									 : NULL;
+}
+
 Elf_Scn *binary_section(const struct binary *b, const char *name, GElf_Shdr *ret_shdr)
 {
 	Elf_Scn *scn = NULL;
@@ -224,7 +233,7 @@ Elf_Scn *binary_section(const struct binary *b, const char *name, GElf_Shdr *ret
 		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type == SHT_NOBITS ||
 		    !shdr.sh_size)
 			continue;
-		scn_name = elf_strptr(b->elf, names, shdr.sh_name);
+		scn_name = binary_string(b, names, shdr.sh_name);
 		if (!scn_name || strcmp(scn_name, name))
 			continue;
 		if (ret_shdr)

@@ -70,6 +70,12 @@ Elf_Scn *binary_section(const struct binary *b, const char *name, GElf_Shdr *ret
 /** Returns the bytes of a section, as they are in the file; NULL: none. */
 const Elf_Data *binary_section_bytes(Elf_Scn *scn);
 
+/**
+ * Returns a text of the string table with that index; NULL: there is none, or the table does
+ * not end with a NUL, as ELF requires. elf_strptr(3) would search such a table for each text.
+ */
+const char *binary_string(const struct binary *b, size_t section, uint64_t offset);
+
 /** Returns the decompressed size of a section; 0: it is not compressed. */
 uint64_t binary_inflated_size(Elf_Scn *scn, const GElf_Shdr *shdr);
 

@@ -370,7 +370,7 @@ static const char *symbol_name(const struct binary *b, Elf_Scn *symtab, size_t i
 	if (!data || index > INT32_MAX || !gelf_getshdr(symtab, &shdr) ||
 	    !gelf_getsym(data, (int)index, &sym))
 		return NULL;
-	return elf_strptr(b->elf, shdr.sh_link, sym.st_name);
+	return binary_string(b, shdr.sh_link, sym.st_name);
 }
 
 static void name_jumps(const struct binary *b, Elf_Scn *rela, const GElf_Shdr *shdr,

@@ -164,12 +164,33 @@ static void test_relocations_longer_than_the_file(void **state)
 	}
 }
 
+/* A string table that does not end is not searched for an end: it has no texts. */
+static void test_names_without_an_end(void **state)
+{
+	const uint64_t vaddr = 0x1000;
+
+	(void)state;
+	for (int has_end = 0; has_end < 2; has_end++) {
+		_cleanup_(binary_freep) struct binary *b = NULL;
+		const char *name = NULL;
+		struct stub_file f;
+
+		make_stub(&f);
+		f.names[sizeof(f.names) - 1] = has_end ? '\0' : 'x';
+		assert_int_equal(binary_open_memory(&f, sizeof(f), &b), 0);
+		assert_int_equal(!!binary_section(b, ".plt", NULL), has_end);
+		assert_int_equal(elf_plt_names(b, &vaddr, 1, &name), 0);
+		assert_int_equal(!!name, has_end);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_order_does_not_matter),
 		cmocka_unit_test(test_relocations_longer_than_the_file),
+		cmocka_unit_test(test_names_without_an_end),
 	};
 
 	return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
