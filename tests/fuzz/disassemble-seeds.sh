@@ -24,6 +24,7 @@ gcc -shared -nostdlib -s -Wl,-z,noseparate-code,-z,max-page-size=64,-z,noexecsta
 # file NAME FIRST_BYTE ADDRESS_BYTE: 17 bytes at 0x10.. are asked for
 file() {
 	{
+		# shellcheck disable=SC2059 # the escape is made here
 		printf "\\$2\\$3\\020\\000\\000\\000\\000\\000\\000\\021\\000"
 		cat "$dir/f.so"
 	} >"$1"

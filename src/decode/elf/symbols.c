@@ -151,14 +151,14 @@ static unsigned int symbol_rank(const GElf_Sym *sym)
 }
 
 /* A string table, up to its last NUL. */
-struct names {
+struct name_table {
 	const char *text;
 	size_t len;
 };
 
-static struct names names_of(const Elf_Data *data)
+static struct name_table names_of(const Elf_Data *data)
 {
-	struct names names = {0};
+	struct name_table names = {0};
 	const char *last = data ? memrchr(data->d_buf, '\0', data->d_size) : NULL;
 
 	if (last) {
@@ -169,7 +169,7 @@ static struct names names_of(const Elf_Data *data)
 }
 
 static void take_symbol(struct elf_symbols *s, const struct binary *b,
-			const struct code_sections *code, const struct names *names,
+			const struct code_sections *code, const struct name_table *names,
 			const GElf_Sym *in, uint32_t shndx)
 {
 	unsigned int type = GELF_ST_TYPE(in->st_info);
@@ -222,7 +222,7 @@ static void read_table(struct elf_symbols *s, const struct binary *b, Elf_Scn *s
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
 	Elf_Data *xndx = find_xndx(b, elf_ndxscn(scn));
-	struct names names =
+	struct name_table names =
 		names_of(binary_section_bytes(elf_getscn(b->elf, shdr->sh_link)));
 	size_t entry = gelf_fsize(b->elf, ELF_T_SYM, 1, EV_CURRENT);
 	size_t nr;
