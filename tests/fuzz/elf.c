@@ -23,7 +23,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-const struct cost_bound cost_bound = {.fixed = 300000, .per_byte = 30};
+const struct cost_bound cost_bound = {.fixed = 400000, .per_byte = 30};
 
 static int file_fd;
 
