@@ -21,7 +21,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-const struct cost_bound cost_bound = {.fixed = 80000, .per_byte = 120};
+const struct cost_bound cost_bound = {.fixed = 120000, .per_byte = 120};
 
 static const struct perfmap_look looks[] = {{100, 20}, {200, 40}, {300, 30}, {400, 90}};
 
