@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Call frame information. The first byte says what the input is: an .eh_frame and a
- * .debug_frame, an ELF file, an object of a JIT, or the answer of a decoder.
+ * Call frame information. The first byte says what the input is: an .eh_frame or a
+ * .debug_frame; an ELF file, which is an object of a JIT as well; the answer of a decoder;
+ * or an ELF file with a hole, because only a large section is not read whole. The next two
+ * bytes say where the hole is.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -16,12 +18,15 @@
 #include "unwind/ask.h"
 #include "lib/cost.h"
 
-#define VADDR 0x400000
+#define VADDR      0x400000
+
+#define HOLE_BYTES 0x110000
+#define NOTHING    0x17 /* fills it: no instruction of machine code, nor of call frames */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* 25,000 steps, as below. */
-const struct cost_bound cost_bound = {.fixed = 1000000, .per_byte = 100};
+/* 25,000 steps, as below; code that is read twice, see code_frames.c. */
+const struct cost_bound cost_bound = {.fixed = 1000000, .per_byte = 600};
 
 /* ---- a decoder without a worker around it ---- */
 
@@ -110,16 +115,39 @@ static int file_of(const uint8_t *data, size_t size)
 	return fd;
 }
 
+static int file_with_hole(const uint8_t *data, size_t size)
+{
+	static uint8_t bytes[HOLE_BYTES + 65536];
+	size_t at;
+
+	if (size < 2)
+		return -1;
+	at = data[0] | (size_t)data[1] << 8;
+	data += 2;
+	size -= 2;
+	if (at > size || size > sizeof(bytes) - HOLE_BYTES)
+		return -1;
+	memset(bytes + at, NOTHING, HOLE_BYTES);
+	memcpy(bytes, data, at);
+	memcpy(bytes + at + HOLE_BYTES, data + at, size - at);
+	return file_of(bytes, size + HOLE_BYTES);
+}
+
+/* The last page begins behind a hole. */
+static const struct asked_page pages[] = {{0, true}, {1, false}, {7, true}, {17, false}};
+
 static void ask_file(int fd)
 {
-	const struct asked_page pages[] = {{0, true}, {1, false}, {7, true}};
 	struct row_pages p;
 
 	/* The collector must accept what the decoder answers. */
-	if (rows_of_file(NULL, fd, pages, 3, &p) == WORKER_OK)
+	if (rows_of_file(NULL, fd, pages, 4, &p) == WORKER_OK) {
+		for (size_t i = 0; i < p.nr_pages; i++)
+			assert(p.whole || page_is_asked(pages, 4, p.pages[i].page));
 		row_pages_deinit(&p);
-	else
+	} else {
 		assert(said || !reply.len);
+	}
 }
 
 static void ignore(void *ctx, size_t piece, struct jit_text *text)
@@ -144,7 +172,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!size)
 		return 0;
 	said = NULL;
-	switch (*data++ % 4) {
+	switch (*data++ % 8) {
 	case 0:
 		read_section(data, size - 1, false);
 		return 0;
@@ -156,6 +184,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (fd >= 0) {
 			ask_file(fd);
 			ask_jit(fd, size - 1);
+			close(fd);
+		}
+		return 0;
+	case 4:
+		fd = file_with_hole(data, size - 1);
+		if (fd >= 0) {
+			ask_file(fd);
 			close(fd);
 		}
 		return 0;

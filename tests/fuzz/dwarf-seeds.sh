@@ -59,9 +59,35 @@ whole() {
 }
 whole csplit5 csplit5.dwo
 whole gsplit4 gsplit4.dwo
+# Abbreviations whose codes descend.
+gcc -w -O2 -fPIC -fno-asynchronous-unwind-tables -gdwarf-5 -dA -S -o abbrevs.s seed.c
+awk '/^\t\.uleb128 .*(abbrev code|\(DIE \()/ { $2 = "99-" $2 } { print }' abbrevs.s >swapped.s
+build abbrevs gcc swapped.s
+# Names without a linkage name in namespaces; and a unit that refers to another one.
+cat >around.cc <<'CC'
+namespace outer { namespace { extern "C" int in_namespace(int x) { return x + 1; } } }
+namespace outer { namespace inner { extern "C" int other(int x) { return x + 2; } } }
+CC
+build around g++ -gdwarf-5 around.cc
+gcc -w -g -O2 -fPIC -flto -fno-asynchronous-unwind-tables -shared -nostdlib \
+	-Wl,--build-id,-z,noseparate-code,-z,norelro,-z,max-page-size=64 -o lto seed.c
+objcopy --remove-section .comment --remove-section .symtab --remove-section .strtab lto
+# Compressed sections, by both ways to say that.
+objcopy --remove-section .debug_frame --remove-section .debug_loclists \
+	--remove-section .debug_aranges --compress-debug-sections=zlib lto
+objcopy --remove-section .debug_frame --remove-section .debug_loclists \
+	--remove-section .debug_aranges --compress-debug-sections=zlib-gnu abbrevs
+# A program that is its own .dwp.
+llvm-dwp-14 -o dwp csplit4.dwo
+cp csplit4 csplit4-packed
+for section in info abbrev str str_offsets cu_index; do
+	case $section in cu_index) ;; *) section=$section.dwo ;; esac
+	objcopy --dump-section ".debug_$section=part" dwp
+	objcopy --add-section ".debug_$section=part" csplit4-packed
+done
 cp cxx cxx2
 dwz -m shared cxx cxx2 2>/dev/null || :
-for f in gcc3 gcc4 gcc5 gcc4-32 gcc5-32 clang3 clang4 clang5 cxx gz gsplit4 csplit5 gsplit4-whole csplit5-whole gcc4.dwo clang5.dwo shared; do
+for f in abbrevs around lto csplit4-packed gcc3 gcc4 gcc5 gcc4-32 gcc5-32 clang3 clang4 clang5 cxx gz gsplit4 csplit5 gsplit4-whole csplit5-whole gcc4.dwo clang5.dwo shared; do
 	[ ! -f "$f" ] || [ "$(stat -c %s "$f")" -gt 16384 ] || cp "$f" "$out/"
 done
 ls -l "$out"

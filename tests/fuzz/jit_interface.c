@@ -17,6 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct jit_interface point = {0};
 	struct jit_image image;
 
+	assert(jit_recognise(file.path)); /* any name */
 	if (!image_open(data, size, &image))
 		return 0;
 	file.image = &image;

@@ -2,14 +2,19 @@
 /*
  * Walks a list in memory that the input describes: a header, then the bytes from BASE
  * on. The memory can have an unmapped hole. It can also change between reads: from a
- * given read on, bytes are copied from one place to another.
+ * given read on, bytes are copied from one place to another. Or it is memory of a process
+ * (this one) that does not change, for the reader's operation.
  */
 #include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "base/wire.h"
 #include "decode/jit/list.h"
+#include "decode/requests.h"
 #include "lib/cost.h"
 
 #define BASE      UINT64_C(0x10000)
@@ -30,7 +35,7 @@ struct header {
 	uint16_t out_of_time_at; /* 0: never */
 	uint16_t known_off; /* array of struct list_object */
 	uint8_t nr_known;
-	uint8_t pad;
+	uint8_t is_process; /* bit 0; then the holes, changes and limits do not count */
 };
 _Static_assert(sizeof(struct header) == 24, "no padding: seeds are made by hand");
 
@@ -83,6 +88,63 @@ static void check(void *ctx, const struct list_object *o, enum list_state state,
 	assert(!memcmp(bytes, "\177ELF", 4));
 }
 
+/* ---- of a process ---- */
+
+static void put_request(struct wire_writer *w, const struct list_request *request)
+{
+	wire_put_u32(w, (uint32_t)getpid());
+	wire_put_u64(w, request->descriptor_addr);
+	wire_put_u32(w, (uint32_t)request->nr_known);
+	for (size_t i = 0; i < request->nr_known; i++) {
+		wire_put_u64(w, request->known[i].entry_addr);
+		wire_put_u64(w, request->known[i].symfile_addr);
+		wire_put_u64(w, request->known[i].size_bytes);
+		wire_put_u64(w, request->known[i].ends);
+	}
+}
+
+static void check_reply(struct memory *m, struct wire_reader *r)
+{
+	while (wire_get_u32(r) == 1) {
+		struct list_object o;
+		enum list_state state;
+		const void *bytes;
+		size_t len;
+
+		o.entry_addr = wire_get_u64(r);
+		o.symfile_addr = wire_get_u64(r);
+		o.size_bytes = wire_get_u64(r);
+		state = wire_get_u32(r);
+		bytes = wire_get_bytes(r, &len);
+		assert(!r->failed && len == (state == LIST_NEW ? o.size_bytes : 0));
+		check(m, &o, state, len ? bytes : NULL);
+	}
+	assert(wire_get_u32(r) < NR_LIST_WALKS);
+	assert(!r->failed && r->pos == r->len);
+}
+
+/* The bytes are at the same addresses as without a process. */
+static void read_process(struct memory *m, const struct list_request *request)
+{
+	static void *at;
+	struct wire_writer w = {0}, reply = {0};
+	struct wire_reader r;
+
+	if (!at)
+		at = mmap((void *)BASE, MAX_BYTES, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	assert(at == (void *)BASE);
+	memset(at, 0, MAX_BYTES);
+	memcpy(at, m->bytes, m->len);
+	put_request(&w, request);
+	r = (struct wire_reader){.data = w.data, .len = w.len};
+	assert(!list_serve(NULL, &r, NULL, 0, &reply));
+	r = (struct wire_reader){.data = reply.data, .len = reply.len};
+	check_reply(m, &r);
+	wire_writer_deinit(&w);
+	wire_writer_deinit(&reply);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct memory m;
@@ -104,6 +166,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (off + sizeof(*known) > m.len)
 			break;
 		memcpy(&known[request.nr_known++], m.bytes + off, sizeof(*known));
+	}
+	if (m.h.is_process & 1) {
+		read_process(&m, &request);
+		return 0;
 	}
 	assert(!list_walk(&request, check, &m, &result));
 	assert(result < NR_LIST_WALKS);

@@ -20,6 +20,8 @@
 
 #define NO_INSTRUCTION UINT32_MAX
 
+#define BYTES_PER_STEP 16 /* of code that is searched, or made room for */
+
 /* State of the frame before an instruction. */
 struct stack {
 	bool is_known;
@@ -444,6 +446,8 @@ int code_frames_read(const uint8_t *code, size_t len, uint64_t vaddr,
 
 	if (!len || len > CODE_FRAMES_MAX_BYTES || vaddr + len < vaddr)
 		return 0;
+	*steps_left -= len / BYTES_PER_STEP < *steps_left ? len / BYTES_PER_STEP
+							  : *steps_left;
 	f.at_byte = malloc(len * sizeof(*f.at_byte));
 	f.todo = malloc(len * sizeof(*f.todo)); /* each instruction is reached once */
 	if (!f.at_byte || !f.todo)
@@ -479,15 +483,6 @@ static void drop_unsupported(struct cfi_rows *rows)
 	for (size_t i = 0; i < rows->nr; i++)
 		if (rows->items[i].rule.cfa == LB_CFA_UNSUPPORTED)
 			rows->items[i].rule = (struct lb_unwind_rule){.cfa = LB_CFA_NONE};
-}
-
-static int read_function(const struct cfi_file *f, const Elf64_Sym *sym,
-			 uint64_t *steps_left, struct cfi_rows *ret)
-{
-	const uint8_t *code = binary_bytes_at(f->binary, sym->st_value, sym->st_size);
-
-	return code ? code_frames_read(code, sym->st_size, sym->st_value, steps_left, ret)
-		    : 0;
 }
 
 static uint64_t end_of(const struct cfi_piece *p)
@@ -533,10 +528,41 @@ static bool must_read(struct cfi_piece *first, const struct cfi_piece *end,
 	return false;
 }
 
-/* Adds rows of functions to @found. */
-static int read_named(const struct cfi_file *f, struct cfi_piece *pieces,
+/* A function without rules. */
+struct named_code {
+	const uint8_t *code;
+	uint64_t vaddr, size_bytes;
+};
+
+struct named_codes {
+	struct named_code *items;
+	size_t nr, cap;
+};
+
+static void named_codes_deinit(struct named_codes *c)
+{
+	free(c->items);
+}
+
+static int add_named(const struct cfi_file *f, const Elf64_Sym *sym,
+		     struct named_codes *ret)
+{
+	const uint8_t *code = binary_bytes_at(f->binary, sym->st_value, sym->st_size);
+	int err;
+
+	if (!code)
+		return 0;
+	err = vec_grow(&ret->items, &ret->cap, ret->nr + 1, sizeof(*ret->items), 0);
+	if (!err)
+		ret->items[ret->nr++] =
+			(struct named_code){code, sym->st_value, sym->st_size};
+	return err;
+}
+
+/* Adds those that are needed to @ret. */
+static int find_named(const struct cfi_file *f, struct cfi_piece *pieces,
 		      size_t nr_pieces, uint64_t *steps_left, const struct cfi_rows *rows,
-		      struct cfi_rows *found)
+		      struct named_codes *ret)
 {
 	struct image_table symbols;
 	int err = 0;
@@ -554,7 +580,50 @@ static int read_named(const struct cfi_file *f, struct cfi_piece *pieces,
 		if (first && !is_covered(rows, first, &sym) &&
 		    !is_of_v8(&symbols, &sym) &&
 		    must_read(first, pieces + nr_pieces, &sym, steps_left))
-			err = read_function(f, &sym, steps_left, found);
+			err = add_named(f, &sym, ret);
+	}
+	return err;
+}
+
+/* By address; what holds the others first, so that their rows win. */
+static int by_place(const void *va, const void *vb)
+{
+	const struct named_code *a = va, *b = vb;
+
+	if (a->vaddr != b->vaddr)
+		return a->vaddr < b->vaddr ? -1 : 1;
+	return (a->size_bytes < b->size_bytes) - (a->size_bytes > b->size_bytes);
+}
+
+/*
+ * Adds rows of functions to @found. A function with many names is read once. Others that
+ * overlap are entries into each other, which are few: if a file has more of them, code is
+ * read twice on average.
+ */
+static int read_named(const struct cfi_file *f, struct cfi_piece *pieces,
+		      size_t nr_pieces, uint64_t *steps_left, const struct cfi_rows *rows,
+		      struct cfi_rows *found)
+{
+	_cleanup_(named_codes_deinit) struct named_codes codes = {0};
+	uint64_t at = 0, nr_bytes = 0, nr_read = 0;
+	int err = find_named(f, pieces, nr_pieces, steps_left, rows, &codes);
+
+	if (codes.nr)
+		qsort(codes.items, codes.nr, sizeof(*codes.items), by_place);
+	for (size_t i = 0; i < codes.nr && !err; i++) {
+		const struct named_code *c = &codes.items[i];
+		uint64_t end = c->vaddr + c->size_bytes;
+
+		if (i && !by_place(c, c - 1))
+			continue;
+		if (end > at)
+			nr_bytes += end - (c->vaddr > at ? c->vaddr : at);
+		at = end > at ? end : at;
+		if (nr_read + c->size_bytes > 2 * nr_bytes)
+			continue;
+		nr_read += c->size_bytes;
+		err = code_frames_read(c->code, c->size_bytes, c->vaddr, steps_left,
+				       found);
 	}
 	return err;
 }
@@ -571,8 +640,6 @@ static int read_named(const struct cfi_file *f, struct cfi_piece *pieces,
 
 /* A shorter gap between functions is left by their alignment. It is not read. */
 #define SIGNAL_RETURN_MIN_GAP 64
-
-#define BYTES_PER_STEP        16 /* that are searched */
 
 /* Does an instruction that begins with @opcode and ends with a number end at @at? */
 static bool is_load(const uint8_t *code, const uint8_t *at, const char *opcode)

@@ -103,7 +103,7 @@ static int scan_sections(struct debug_file *f)
 		if ((sh.sh_flags & SHF_EXECINSTR) && (sh.sh_flags & SHF_ALLOC) &&
 		    add_exec(f, &sh) < 0)
 			return -ENOMEM;
-		name = elf_strptr(f->binary->elf, names, sh.sh_name);
+		name = binary_string(f->binary, names, sh.sh_name);
 		if (!name || sh.sh_type == SHT_NOBITS)
 			continue;
 		which = section_from_name(name, f->kind == DEBUG_FILE_SPLIT);

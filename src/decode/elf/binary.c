@@ -53,6 +53,14 @@ static bool take_build_id(struct binary *b, Elf_Data *data)
 	return false;
 }
 
+bool binary_take_bytes(uint64_t *left, uint64_t size)
+{
+	if (size > *left)
+		return false;
+	*left -= size;
+	return true;
+}
+
 /*
  * Reads note sections and note segments. A debug-only file keeps its note sections, but
  * not the bytes that its program headers point to; a file without section headers has
@@ -60,6 +68,7 @@ static bool take_build_id(struct binary *b, Elf_Data *data)
  */
 static void read_build_id(struct binary *b)
 {
+	uint64_t left = b->size_bytes;
 	Elf_Scn *scn = NULL;
 	GElf_Shdr shdr;
 	GElf_Phdr phdr;
@@ -67,14 +76,16 @@ static void read_build_id(struct binary *b)
 
 	while ((scn = elf_nextscn(b->elf, scn)))
 		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_NOTE &&
+		    binary_take_bytes(&left, shdr.sh_size) &&
 		    take_build_id(b, elf_getdata(scn, NULL)))
 			return;
 	if (elf_getphdrnum(b->elf, &nr))
 		return;
+	left = b->size_bytes;
 	for (size_t i = 0; i < nr && i < UINT16_MAX; i++) {
 		if (!gelf_getphdr(b->elf, (int)i, &phdr))
 			return;
-		if (phdr.p_type != PT_NOTE)
+		if (phdr.p_type != PT_NOTE || !binary_take_bytes(&left, phdr.p_filesz))
 			continue;
 		/* Alignment 8 tells libelf that notes are padded to 8 bytes. */
 		if (take_build_id(b,
@@ -199,6 +210,15 @@ const uint8_t *binary_bytes_at(const struct binary *b, uint64_t vaddr, size_t le
 	return bytes && len && len <= left ? bytes : NULL;
 }
 
+const char *binary_string(const struct binary *b, size_t section, uint64_t offset)
+{
+	const Elf_Data *data = binary_section_bytes(elf_getscn(b->elf, section));
+	const char *texts = data ? data->d_buf : NULL;
+
+	return data && !texts[data->d_size - 1] && offset < data->d_size ? texts + offset
+									 : NULL;
+}
+
 Elf_Scn *binary_section(const struct binary *b, const char *name, GElf_Shdr *ret_shdr)
 {
 	Elf_Scn *scn = NULL;
@@ -213,7 +233,7 @@ Elf_Scn *binary_section(const struct binary *b, const char *name, GElf_Shdr *ret
 		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type == SHT_NOBITS ||
 		    !shdr.sh_size)
 			continue;
-		scn_name = elf_strptr(b->elf, names, shdr.sh_name);
+		scn_name = binary_string(b, names, shdr.sh_name);
 		if (!scn_name || strcmp(scn_name, name))
 			continue;
 		if (ret_shdr)

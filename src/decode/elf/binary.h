@@ -70,11 +70,24 @@ Elf_Scn *binary_section(const struct binary *b, const char *name, GElf_Shdr *ret
 /** Returns the bytes of a section, as they are in the file; NULL: none. */
 const Elf_Data *binary_section_bytes(Elf_Scn *scn);
 
+/**
+ * Returns a text of the string table with that index; NULL: there is none, or the table does
+ * not end with a NUL, as ELF requires. elf_strptr(3) would search such a table for each text.
+ */
+const char *binary_string(const struct binary *b, size_t section, uint64_t offset);
+
 /** Returns the decompressed size of a section; 0: it is not compressed. */
 uint64_t binary_inflated_size(Elf_Scn *scn, const GElf_Shdr *shdr);
 
 /** Decompresses a section, for elf_getdata(3). Return: false: that failed. */
 bool binary_inflate(Elf_Scn *scn, const GElf_Shdr *shdr);
+
+/**
+ * Takes @size from @left, which begins as the size of the file: parts of a valid file do
+ * not overlap, but a hostile file can list the same bytes any number of times. Return:
+ * false: there are not as many left; nothing changed.
+ */
+bool binary_take_bytes(uint64_t *left, uint64_t size);
 
 /** Does the file itself have DWARF, compressed or not? */
 bool binary_has_debug_info(const struct binary *b);

@@ -6,8 +6,13 @@
 #include <string.h>
 
 #include "base/search.h"
+#include "decode/elf/names.h"
 
 #define MAX_SECTIONS (1u << 20)
+
+/* Of a name that is compared with others: all symbols of a hostile file can share one. */
+#define MAX_UNDERSCORES 64
+#define MAX_COMPARED    ELF_NAMES_MAX_SYSTEM
 
 /* Executable sections by index; start == end for all others. */
 struct code_sections {
@@ -56,14 +61,18 @@ static int read_code_sections(const struct binary *b, struct code_sections *ret)
 	return 0;
 }
 
-static size_t leading_underscores(const char *name)
+static unsigned int leading_underscores(const char *name)
 {
-	return strspn(name, "_");
+	unsigned int nr = 0;
+
+	while (nr < MAX_UNDERSCORES && name[nr] == '_')
+		nr++;
+	return nr;
 }
 
 /*
- * Is @a the better name? Different names are never equal, so that the result does not
- * depend on the order of a table.
+ * Is @a the better name? Names that are shown as different ones are never equal, so that
+ * the result does not depend on the order of a table.
  */
 static bool symbol_better(const struct elf_symbol *a, const struct elf_symbol *b)
 {
@@ -75,9 +84,9 @@ static bool symbol_better(const struct elf_symbol *a, const struct elf_symbol *b
 		return a->size < b->size;
 	if (a->rank != b->rank)
 		return a->rank < b->rank;
-	if (leading_underscores(a->name) != leading_underscores(b->name))
-		return leading_underscores(a->name) < leading_underscores(b->name);
-	return strcmp(a->name, b->name) < 0;
+	if (a->underscores != b->underscores)
+		return a->underscores < b->underscores;
+	return strncmp(a->name, b->name, MAX_COMPARED) < 0;
 }
 
 /* First wanted address at or above @vaddr. */
@@ -141,18 +150,26 @@ static unsigned int symbol_rank(const GElf_Sym *sym)
 	}
 }
 
-/* Returns the name at @off of a string table; NULL: it does not end in the table. */
-static const char *name_at(const Elf_Data *names, uint32_t off)
-{
-	const char *text = names->d_buf;
+/* A string table, up to its last NUL. */
+struct name_table {
+	const char *text;
+	size_t len;
+};
 
-	if (off >= names->d_size || !memchr(text + off, '\0', names->d_size - off))
-		return NULL;
-	return text + off;
+static struct name_table names_of(const Elf_Data *data)
+{
+	struct name_table names = {0};
+	const char *last = data ? memrchr(data->d_buf, '\0', data->d_size) : NULL;
+
+	if (last) {
+		names.text = data->d_buf;
+		names.len = (size_t)(last - names.text) + 1;
+	}
+	return names;
 }
 
 static void take_symbol(struct elf_symbols *s, const struct binary *b,
-			const struct code_sections *code, const Elf_Data *names,
+			const struct code_sections *code, const struct name_table *names,
 			const GElf_Sym *in, uint32_t shndx)
 {
 	unsigned int type = GELF_ST_TYPE(in->st_info);
@@ -174,9 +191,12 @@ static void take_symbol(struct elf_symbols *s, const struct binary *b,
 	sym.limit = scn->end;
 	if (!s->nr || s->vaddrs[s->nr - 1] < sym.start)
 		return;
-	sym.name = name_at(names, in->st_name);
-	if (!sym.name || name_is_marker(sym.name))
+	if (in->st_name >= names->len)
 		return;
+	sym.name = names->text + in->st_name;
+	if (name_is_marker(sym.name))
+		return;
+	sym.underscores = leading_underscores(sym.name);
 	sym.rank = symbol_rank(in);
 	if (sym.size)
 		take_sized(s, &sym);
@@ -202,11 +222,12 @@ static void read_table(struct elf_symbols *s, const struct binary *b, Elf_Scn *s
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
 	Elf_Data *xndx = find_xndx(b, elf_ndxscn(scn));
-	const Elf_Data *names = binary_section_bytes(elf_getscn(b->elf, shdr->sh_link));
+	struct name_table names =
+		names_of(binary_section_bytes(elf_getscn(b->elf, shdr->sh_link)));
 	size_t entry = gelf_fsize(b->elf, ELF_T_SYM, 1, EV_CURRENT);
 	size_t nr;
 
-	if (!data || !names || !entry)
+	if (!data || !names.len || !entry)
 		return;
 	nr = data->d_size / entry;
 	for (size_t i = 1; i < nr && i < INT32_MAX && !s->gave_up; i++) {
@@ -217,7 +238,7 @@ static void read_table(struct elf_symbols *s, const struct binary *b, Elf_Scn *s
 			return;
 		if (sym.st_shndx >= SHN_LORESERVE && sym.st_shndx != SHN_XINDEX)
 			continue; /* absolute, common */
-		take_symbol(s, b, code, names, &sym,
+		take_symbol(s, b, code, &names, &sym,
 			    sym.st_shndx == SHN_XINDEX ? big_shndx : sym.st_shndx);
 	}
 }
@@ -349,7 +370,7 @@ static const char *symbol_name(const struct binary *b, Elf_Scn *symtab, size_t i
 	if (!data || index > INT32_MAX || !gelf_getshdr(symtab, &shdr) ||
 	    !gelf_getsym(data, (int)index, &sym))
 		return NULL;
-	return elf_strptr(b->elf, shdr.sh_link, sym.st_name);
+	return binary_string(b, shdr.sh_link, sym.st_name);
 }
 
 static void name_jumps(const struct binary *b, Elf_Scn *rela, const GElf_Shdr *shdr,
@@ -389,6 +410,7 @@ int elf_plt_names(const struct binary *b, const uint64_t *vaddrs, size_t nr,
 	Elf_Scn *scn = NULL;
 	GElf_Shdr shdr;
 	size_t nr_jumps = 0;
+	uint64_t left = b->size_bytes;
 
 	if (b->machine != EM_X86_64 || !nr)
 		return 0;
@@ -402,7 +424,7 @@ int elf_plt_names(const struct binary *b, const uint64_t *vaddrs, size_t nr,
 	qsort(jumps, nr_jumps, sizeof(*jumps), compare_jumps);
 	while ((scn = elf_nextscn(b->elf, scn)))
 		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_RELA &&
-		    (shdr.sh_flags & SHF_ALLOC))
+		    (shdr.sh_flags & SHF_ALLOC) && binary_take_bytes(&left, shdr.sh_size))
 			name_jumps(b, scn, &shdr, jumps, nr_jumps, names);
 	return 0;
 }

@@ -19,6 +19,7 @@ struct elf_symbol {
 	uint64_t size; /* 0: a label without a size */
 	uint64_t limit; /* end of its section, for a label */
 	unsigned int rank; /* among symbols of one range; lower is better */
+	unsigned int underscores; /* that the name begins with; same */
 };
 
 struct elf_symbol_slot {

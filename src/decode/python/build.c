@@ -97,7 +97,7 @@ static void read_symbols(struct python_elf *f)
 			const char *name = image_table_name(&t, &sym);
 
 			/* A cheap filter: passes all of our symbols and few others. */
-			if ((name[0] == '_' || name[0] == 'P') && strstr(name, "Py"))
+			if (!strncmp(name + (name[0] == '_'), "Py", 2))
 				note_symbol(f, name, &sym);
 		}
 	}

@@ -22,6 +22,7 @@
 
 #include "base/cleanup.h"
 #include "decode/cfi/file.h"
+#include "lib/scratch.h"
 
 #define VADDR 0x7f0000000000
 
@@ -152,6 +153,13 @@ static void test_limits(void **state)
 	assert_int_equal(code_frames_read(nops, 0, VADDR, &steps, &rows), 0);
 	assert_int_equal(code_frames_read(nops, 16, UINT64_MAX - 8, &steps, &rows), 0);
 	assert_int_equal(code_frames_read(bad, 2, VADDR, &steps, &rows), 0);
+	assert_int_equal(rows.nr, 0);
+	/* Room for a function costs steps, too, even if it is not code. */
+	memset(nops, bad[0], CODE_FRAMES_MAX_BYTES);
+	steps = CODE_FRAMES_MAX_BYTES;
+	assert_int_equal(
+		code_frames_read(nops, CODE_FRAMES_MAX_BYTES, VADDR, &steps, &rows), 0);
+	assert_int_equal(steps, CODE_FRAMES_MAX_BYTES - CODE_FRAMES_MAX_BYTES / 16);
 	assert_int_equal(rows.nr, 0);
 }
 
@@ -297,6 +305,73 @@ static void test_known_from_its_middle(void **state)
 	assert_int_equal(UINT64_MAX - steps, symbols.nr);
 }
 
+/* ---- functions of a file ---- */
+
+#define STEPS_OF_SYMBOL 2 /* it is read, and found to be in a piece */
+
+#define FUNCTION        ".type f,@function\nf:\n.fill 100,1,0x90\nret\n.size f,.-f\n"
+
+/* Returns the steps that a library costs that is made of @assembly. */
+static uint64_t steps_of(const char *assembly)
+{
+	_cleanup_(cfi_rows_deinit) struct cfi_rows rows = {0};
+	_cleanup_(cfi_file_deinit) struct cfi_file file = {0};
+	_cleanup_close_ int fd = -1;
+	struct cfi_piece piece = {.is_needed = true};
+	uint64_t steps = UINT64_MAX;
+	char dir[64], path[96], command[256];
+	FILE *f;
+
+	scratch_make(dir, 0700);
+	snprintf(path, sizeof(path), "%s/library", dir);
+	snprintf(command, sizeof(command), "gcc -shared -nostdlib -x assembler -o %s -",
+		 path);
+	f = popen(command, "w");
+	assert_non_null(f);
+	fputs(assembly, f);
+	assert_int_equal(pclose(f), 0);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(cfi_file_open(fd, &file));
+	assert_int_equal(file.nr_segments, 1);
+	piece.vaddr = file.segments[0].vaddr;
+	piece.size_bytes = file.segments[0].size_bytes;
+	assert_int_equal(cfi_functions_read(&file, &piece, 1, &steps, &rows), 0);
+	assert_true(rows.nr > 1);
+	scratch_remove(dir);
+	return UINT64_MAX - steps;
+}
+
+/* Code is read once, whatever the number of its names. */
+static void test_other_names(void **state)
+{
+	uint64_t one = steps_of(FUNCTION);
+	uint64_t four = steps_of(FUNCTION ".irp name,g,h,i\n.type \\name,@function\n"
+					  ".set \\name,f\n.size \\name,101\n.endr\n");
+
+	(void)state;
+	assert_int_equal(four - one, 3 * STEPS_OF_SYMBOL);
+}
+
+/*
+ * Entries at each byte of a function: the first, of 100 bytes, and the last, of one, still
+ * are no more than the function itself.
+ */
+static void test_overlaps(void **state)
+{
+	static const char entry[] = ".type e%d,@function\n.set e%d,f+%d\n.size e%d,%d\n";
+	char many[16384];
+	size_t len = (size_t)snprintf(many, sizeof(many), FUNCTION);
+
+	(void)state;
+	for (int i = 1; i <= 100; i++)
+		len += (size_t)snprintf(many + len, sizeof(many) - len, entry, i, i, i, i,
+					101 - i);
+	assert_true(len < sizeof(many));
+	assert_int_equal(steps_of(many) - steps_of(FUNCTION),
+			 100 * STEPS_OF_SYMBOL + (100 + 1) * CODE_FRAMES_STEPS +
+				 100 / 16);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -305,6 +380,8 @@ int main(void)
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_library),
 		cmocka_unit_test(test_known_from_its_middle),
+		cmocka_unit_test(test_other_names),
+		cmocka_unit_test(test_overlaps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,6 +124,30 @@ static void test_build_id_notes(void **state)
 	assert_int_equal(build_id_len_of(NT_GNU_ABI_TAG, "GNU", 20), 0);
 }
 
+/* Segments that list the same bytes over and over are not read as often. */
+static void test_notes_longer_than_the_file(void **state)
+{
+	(void)state;
+	for (int is_too_long = 0; is_too_long < 2; is_too_long++) {
+		_cleanup_free_ struct image *image = new_image();
+		_cleanup_(binary_freep) struct binary *b = NULL;
+		size_t others = sizeof(*image) - sizeof(image->note) + is_too_long;
+
+		image->note.nhdr = (Elf64_Nhdr){
+			.n_namesz = 4, .n_descsz = 20, .n_type = NT_GNU_BUILD_ID};
+		memcpy(image->note.name, "GNU", 4);
+		image->phdrs[0] =
+			(Elf64_Phdr){.p_type = PT_NOTE, .p_filesz = others, .p_align = 4};
+		image->phdrs[1] = (Elf64_Phdr){.p_type = PT_NOTE,
+					       .p_offset = offsetof(struct image, note),
+					       .p_filesz = sizeof(image->note),
+					       .p_align = 4};
+		image->ehdr.e_phnum = 2;
+		assert_int_equal(binary_open_memory(image, sizeof(*image), &b), 0);
+		assert_int_equal(b->build_id_len, is_too_long ? 0 : 20);
+	}
+}
+
 static void test_not_elf(void **state)
 {
 	char text[] = "#!/bin/sh\necho this is no program that anything can map\n";
@@ -142,6 +166,7 @@ int main(void)
 		cmocka_unit_test(test_offsets_and_addresses),
 		cmocka_unit_test(test_too_many_segments),
 		cmocka_unit_test(test_build_id_notes),
+		cmocka_unit_test(test_notes_longer_than_the_file),
 		cmocka_unit_test(test_not_elf),
 	};
 
