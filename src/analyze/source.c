@@ -26,7 +26,8 @@ struct source_line {
 
 /*
  * Reads the next line from *at. Return: false at the end. Text after the last "\n" is a
- * line unless empty.
+ * line unless empty. All "\r" at its end go, so that a stored line, which is read again,
+ * stays as it is.
  */
 static bool line_next(const char **at, const char *end, struct source_line *ret)
 {
@@ -38,7 +39,7 @@ static bool line_next(const char **at, const char *end, struct source_line *ret)
 	newline = memchr(*at, '\n', (size_t)(end - *at));
 	len = (size_t)((newline ? newline : end) - *at);
 	*ret = (struct source_line){.text = *at, .len = len};
-	if (len && ret->text[len - 1] == '\r')
+	while (ret->len && ret->text[ret->len - 1] == '\r')
 		ret->len--;
 	*at += len + (newline != NULL);
 	return true;

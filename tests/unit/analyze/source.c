@@ -155,6 +155,32 @@ static void a_small_file_is_kept_whole(void **state)
 	assert_string_equal(source->lines[3], "last");
 }
 
+/* A stored text is read as lines again: both readings are the same. */
+static void line_ends_are_read_once(void **state)
+{
+	static const char text[] = "int x;\r\r\n\r\r\n\tint y;\r\nlast\r\r";
+	static const char *const lines[] = {"int x;", "", "\tint y;", "last"};
+	const char *path = write_source("a.c", text, sizeof(text) - 1);
+	const struct attribution_source *source;
+
+	(void)state;
+	hit(path, 3, 1, 5);
+	assert_int_equal(collect(), 1);
+	attach_after_round_trip();
+	source = &a->files[0].source;
+	assert_string_equal(source->from, "recorded");
+	assert_int_equal(source->nr_lines, ARRAY_SIZE(lines));
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		assert_string_equal(source->lines[i], lines[i]);
+	profile_clear_extra(p);
+	attach(NULL, 0);
+	source = &a->files[0].source;
+	assert_string_equal(source->from, path);
+	assert_int_equal(source->nr_lines, ARRAY_SIZE(lines));
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		assert_string_equal(source->lines[i], lines[i]);
+}
+
 static void the_hash_is_sha256(void **state)
 {
 	/* FIPS 180-2, appendix B.1: "abc" */
@@ -822,6 +848,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_small_file_is_kept_whole),
+		TEST(line_ends_are_read_once),
 		TEST(the_hash_is_sha256),
 		TEST(windows_of_a_large_file_are_kept),
 		TEST(windows_of_a_library_are_small),
