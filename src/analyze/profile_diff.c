@@ -583,7 +583,8 @@ static void find_other(const struct diff_tables *t, enum diff_side s, struct dif
 
 		l->line[s == DIFF_AFTER ? DIFF_BEFORE : DIFF_AFTER] = other;
 		l->match = before->alignment.partners[in_before - 1].match;
-	} else if (are_whole(before, after)) {
+	} else if (are_whole(before, after) &&
+		   line <= (s == DIFF_AFTER ? after : before)->nr_lines) {
 		l->is_new = s == DIFF_AFTER;
 		l->is_gone = s == DIFF_BEFORE;
 	}

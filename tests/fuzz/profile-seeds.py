@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Makes the seeds of the targets that read profiles, in tests/fuzz/corpus/: small profiles with
 each part of lineburn.Extra, without gzip, so that a fuzzer can change what is in them."""
+import gzip
 import hashlib
 import os
 import struct
@@ -168,6 +169,12 @@ int mean(const int *x, int n)
 \treturn check(sum);
 }"""
 
+ELSEWHERE = """static void log_of_all(void)
+{
+\tputs("a block of lines that is elsewhere in the other text");
+}
+"""
+
 PY_TEXT = """import numpy as np
 
 @njit
@@ -211,7 +218,7 @@ def program(old_codes=False, scale=1, text=C_TEXT, shift=0):
     p.source("/home/me/mean.c", text)
     p.source("/home/me/util.h", "int div_of(int a, int b)\n{\n\treturn a / b;\n}", total=9)
     codes = [
-        (app, 0x1139, 0x2A, bytes(range(1, 43)),
+        (app, 0x1139, 0x2A, bytes(i * 37 % 256 for i in range(42)),
          [(0, mean, 6), (4, mean, 5), (9, 0, 0), (10, mean, 7), (13, div_of, 3), (16, mean, 7), (19, mean, 6),
           (26, mean, 8), (26, div_of, 3), (35, mean, 5)]),
         (app, 0x1200, 0x10, b"", [(0, p.function("main", "/home/me/mean.c", 18), 20)]),
@@ -308,13 +315,29 @@ def chain():
     return p.bytes()
 
 
+def empty():
+    p = Profile()
+    p.recording()
+    p.mapping("/bin/idle")
+    return p.bytes()
+
+
+def large():
+    """A file with more text than a page shows whole, packed."""
+    p = Profile()
+    app = p.mapping("/bin/large")
+    p.sample(10, [p.at(app, 0x1001, "f", "/home/me/large.c", 99, 90)])
+    p.source("/home/me/large.c", "\n".join(["x = x + 1;"] * 2600))
+    return gzip.compress(p.bytes(), 9, mtime=0)
+
+
 def pair(*profiles, flags=0):
     """Input of the diff target."""
     return bytes([flags]) + b"".join(struct.pack("<H", len(p)) + p for p in profiles)
 
 
-MOVED = """#include "util.h"
-#include "more.h"
+MOVED = """#include "more.h"
+#include "util.h"
 static int seven = 7;
 int mean(const int *x, int n)
 {
@@ -322,19 +345,26 @@ int mean(const int *x, int n)
 \tfor (int i = 0; i < n; ++i)
 \t\tsum += div_of(x[i], n); /* inlined, now */
 \treturn check(sum);
+}
+
+static void log_of_all(void)
+{
+\tputs("a block of lines that is elsewhere in the other text");
 }"""
 
 
 def main():
     profiles = {"code": program(), "code-before": program(old_codes=True), "python": python(), "machine": machine(),
-                "hostile": hostile(), "heap": heap(), "chain": chain()}
+                "hostile": hostile(), "heap": heap(), "chain": chain(), "empty": empty()}
     wanted = {"pprof": profiles, "render": profiles, "report": profiles,
               "asm": ("code", "code-before", "python", "hostile"),
-              "filter": ("code", "python", "machine", "hostile", "chain", "heap")}
+              "filter": ("code", "python", "machine", "hostile", "chain", "heap", "empty")}
     seeds = {(target, name): profiles[name] for target, names in wanted.items() for name in names}
+    seeds["render", "large"] = large()
+    seeds["diff", "large"] = pair(large())
     for name in ("code", "python", "hostile", "heap"):
         seeds["diff", name] = pair(profiles[name], flags=0)
-    slow, fast = program(), program(scale=3, text=MOVED, shift=1)
+    slow, fast = program(text=ELSEWHERE + C_TEXT), program(scale=3, text=MOVED, shift=1)
     seeds["diff", "pair"] = pair(slow, fast, flags=1)
     seeds["diff", "several"] = pair(slow, fast, program(scale=2), program(scale=4, text=MOVED, shift=1), flags=2)
     seeds["diff", "other-types"] = pair(slow, profiles["heap"])

@@ -20,7 +20,13 @@ const struct cost_bound cost_bound = {.fixed = 2000000, .per_byte = 10000};
 static void check_all_shown(const struct render_input *in, unsigned int width)
 {
 	const struct render_options options = {
-		.width = width, .context = 2, .utf8 = width % 2, .limit = width % 3};
+		.width = width,
+		.context = 2,
+		.utf8 = width % 2,
+		.limit = width % 3,
+		.min_share = width % 5 ? 0 : 0.05,
+		.file_filter = width % 7 ? NULL : ".c",
+	};
 
 	check_shown(in, &options, "annotate", 0);
 	check_shown(in, &options, "report", 0);
@@ -66,7 +72,7 @@ static void check_all(struct profile *p, unsigned int width)
 	check(!phases_of(p, false, &phases));
 	check(!attribution_new(p, &options, &a));
 	if (width % 3)
-		check(!hot_lines_limit(a, NULL, width % 3));
+		check(!hot_lines_limit(a, width % 7 ? NULL : ".c", width % 3));
 	check(!source_attach(a, p, &search));
 	check(!groups_new(p, a, GROUP_BY_OWNER, NULL, &groups, &err) || err.text[0]);
 	if (p->extra.nr_codes && !machine_code_new(p, machine_code_of_all, &code, &err))

@@ -176,6 +176,10 @@ static void view(struct profile *p, struct text *text)
 	const struct source_search stranger = {.is_strangers = true};
 	const struct source_search search = {
 		.rules = &rule, .nr_rules = 1, .opener = {open_text, text}};
+	const struct source_search below = {.rules = &rule,
+					    .nr_rules = 1,
+					    .is_strangers = true,
+					    .opener = {open_text, text}};
 	struct attribution *recorded = NULL, *found = NULL;
 
 	assert(!attribution_new(p, &options, &recorded));
@@ -190,6 +194,10 @@ static void view(struct profile *p, struct text *text)
 	profile_clear_extra(p);
 	assert(!source_attach(found, p, &search));
 	check_attached(recorded, found);
+	assert(!source_attach(found, p, &below));
+	for (size_t i = 0; i < found->nr_files; i++)
+		assert(!found->files[i].source.found ||
+		       source_path_is_below(&rule, 1, found->files[i].source.from));
 	p->time_nanos = 1000000001;
 	assert(!source_compare(found, p, &search));
 	assert(!source_attach(found, p, &search));

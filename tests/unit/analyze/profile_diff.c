@@ -227,6 +227,26 @@ static void changed_and_moved_lines(void **state)
 	expect_line("a.py:2>2 f 40>50 changed");
 }
 
+/* The file became shorter after its program had started: no text tells of these lines. */
+static void lines_beyond_the_text(void **state)
+{
+	const struct made before = {
+		.rows = (struct row[]){{50, "f@a.py:2"}, {400, "g@a.py:88"}, {0}},
+		.path = "a.py",
+		.text = old_text};
+	const struct made after = {
+		.rows = (struct row[]){{50, "f@a.py:3"}, {400, "g@a.py:88"}, {0}},
+		.path = "a.py",
+		.text = new_text};
+
+	(void)state;
+	compare(&before, &after);
+	assert_int_equal(d->nr_lines, 2);
+	expect_line("a.py:2>3 f 50>50 same");
+	expect_line("a.py:88>88 g 400>400 ?");
+	assert_int_equal(d->nr_significant_lines, 0);
+}
+
 /* Without text: the offset from the start of the function; else the number. */
 static void lines_without_text(void **state)
 {
@@ -644,6 +664,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(lines_by_text),
 		TEST(changed_and_moved_lines),
+		TEST(lines_beyond_the_text),
 		TEST(lines_without_text),
 		TEST(lines_with_part_of_text),
 		TEST(moved_files),
