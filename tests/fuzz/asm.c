@@ -14,7 +14,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* 5 questions; each instruction is shown in 3 formats. */
-const struct cost_bound cost_bound = {.fixed = 2000000, .per_byte = 10000};
+const struct cost_bound cost_bound = {.fixed = 8000000, .per_byte = 4000};
 
 static const char *const texts[] = {
 	"mov eax, dword ptr [rdi + rcx*4]",

@@ -17,7 +17,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Some 30 filters, each of a profile that is read again. */
-const struct cost_bound cost_bound = {.fixed = 20000000, .per_byte = 10000};
+const struct cost_bound cost_bound = {.fixed = 24000000, .per_byte = 3000};
 
 struct input {
 	const uint8_t *data;

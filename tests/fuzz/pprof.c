@@ -16,7 +16,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Each of 9 ways to look at it has every sample. */
-const struct cost_bound cost_bound = {.fixed = 500000, .per_byte = 3000};
+const struct cost_bound cost_bound = {.fixed = 3000000, .per_byte = 1500};
 
 static void check(int holds)
 {

@@ -15,7 +15,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Each of some 20 outputs has every sample; texts of some bytes repeat in all. */
-const struct cost_bound cost_bound = {.fixed = 2000000, .per_byte = 10000};
+const struct cost_bound cost_bound = {.fixed = 6000000, .per_byte = 2000};
 
 static void check_all_shown(const struct render_input *in, unsigned int width)
 {

@@ -9,7 +9,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* 10 groupings and 5 trees in 2 formats. */
-const struct cost_bound cost_bound = {.fixed = 2000000, .per_byte = 10000};
+const struct cost_bound cost_bound = {.fixed = 8000000, .per_byte = 1000};
 
 static struct render_options options;
 
