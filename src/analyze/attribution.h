@@ -81,12 +81,15 @@ struct attribution_source {
 	const char *from; /* origin of the text: "recorded" or the path read; "" */
 	const char *note; /* a message: where it was searched, or "changed since"; "" */
 	/* Line n is lines[n - 1]; NULL: not available. One heap block of pointers
-	 * followed by text, owned by the attribution: free(lines) frees all. */
+	 * followed by numbers and text, owned by the attribution: free(lines) frees all. */
 	char **lines;
 	size_t nr_lines;
 	bool is_withheld; /* not opened, because a stranger may have named it */
 	bool is_absent; /* not in the profile, and there is no such file here */
 	bool is_changed; /* by source_compare(): the file here is another text */
+	/* Numbers of the lines with text, ascending. NULL: look at each of lines. */
+	const uint32_t *known;
+	size_t nr_known;
 };
 
 struct attribution_file {

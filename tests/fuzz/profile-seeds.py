@@ -218,7 +218,7 @@ def program(old_codes=False, scale=1, text=C_TEXT, shift=0):
     p.source("/home/me/mean.c", text)
     p.source("/home/me/util.h", "int div_of(int a, int b)\n{\n\treturn a / b;\n}", total=9)
     codes = [
-        (app, 0x1139, 0x2A, bytes(i * 37 % 256 for i in range(42)),
+        (app, 0x1139, 0x2A, bytes([0x81, 0xE2, 0x00, 0xF1, 0x40, 0x81, 0x02] * 6),
          [(0, mean, 6), (4, mean, 5), (9, 0, 0), (10, mean, 7), (13, div_of, 3), (16, mean, 7), (19, mean, 6),
           (26, mean, 8), (26, div_of, 3), (35, mean, 5)]),
         (app, 0x1200, 0x10, b"", [(0, p.function("main", "/home/me/mean.c", 18), 20)]),
@@ -365,8 +365,8 @@ def main():
     for name in ("code", "python", "hostile", "heap"):
         seeds["diff", name] = pair(profiles[name], flags=0)
     slow, fast = program(text=ELSEWHERE + C_TEXT), program(scale=3, text=MOVED, shift=1)
-    seeds["diff", "pair"] = pair(slow, fast, flags=1)
-    seeds["diff", "several"] = pair(slow, fast, program(scale=2), program(scale=4, text=MOVED, shift=1), flags=2)
+    seeds["diff", "pair"] = pair(slow, fast, flags=0xA1)
+    seeds["diff", "several"] = pair(slow, fast, program(scale=2), program(scale=4, text=MOVED, shift=1), flags=0x52)
     seeds["diff", "other-types"] = pair(slow, profiles["heap"])
     for (target, name), seed in seeds.items():
         folder = os.path.join(HERE, "corpus", target)

@@ -723,6 +723,38 @@ static void a_claim_of_many_lines_costs_nothing(void **state)
 	assert_non_null(strstr(a->files[0].source.note, "too many lines"));
 }
 
+/* So a viewer goes from one line with text to the next. */
+static void lines_with_text_are_listed(void **state)
+{
+	static const uint32_t expected[] = {7, 8, 9, 3000000};
+	const struct attribution_source *of;
+	struct profile_source *source;
+
+	(void)state;
+	hit("/x.c", 3000000, 0, 1);
+	p->extra.sources = calloc(1, sizeof(*p->extra.sources));
+	p->extra.nr_sources = p->extra.cap_sources = 1;
+	source = &p->extra.sources[0];
+	source->path = strpool_add(pool, "/x.c");
+	source->runs = calloc(3, sizeof(*source->runs));
+	source->nr_runs = 3;
+	/* In any order, and a line twice. */
+	source->runs[0] = (struct profile_source_run){3000000, 1, strdup("x")};
+	source->runs[1] = (struct profile_source_run){8, 2, strdup("y\nz")};
+	source->runs[2] = (struct profile_source_run){7, 2, strdup("a\nb")};
+	attach(NULL, 0);
+	of = &a->files[0].source;
+	assert_int_equal(of->nr_lines, 3000000);
+	assert_int_equal(of->nr_known, ARRAY_SIZE(expected));
+	assert_memory_equal(of->known, expected, sizeof(expected));
+	assert_string_equal(of->lines[6], "a");
+	assert_string_equal(of->lines[7], "b");
+	assert_int_equal(source_next_line(of, 1), 7);
+	assert_int_equal(source_next_line(of, 9), 9);
+	assert_int_equal(source_next_line(of, 10), 3000000);
+	assert_int_equal(source_next_line(of, 3000001), 0);
+}
+
 /* The file of the first container, of the second, of processes without one. */
 static const char *same_paths[3];
 
@@ -874,6 +906,7 @@ int main(void)
 		TEST(entries_of_one_path_cost_little),
 		TEST(many_files_of_one_path_are_packed),
 		TEST(a_claim_of_many_lines_costs_nothing),
+		TEST(lines_with_text_are_listed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
