@@ -18,7 +18,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Each sample and each line of text is in 4 formats. */
-const struct cost_bound cost_bound = {.fixed = 2000000, .per_byte = 1000};
+const struct cost_bound cost_bound = {.fixed = 4000000, .per_byte = 2000};
 
 static const struct source_path_rule moved = {"/home/me/", "/srv/src"};
 
