@@ -24,6 +24,7 @@
 #include "analyze/significance.h"
 #include "analyze/tally.h"
 #include "base/path.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "profile/labels.h"
 #include "profile/mapping_kind.h"
@@ -1351,6 +1352,20 @@ void attribution_free(struct attribution *a)
 	free(a->charges);
 	free(a->line_uses);
 	free(a);
+}
+
+uint32_t attribution_next_line(const struct attribution_source *source, size_t from)
+{
+	const uint32_t *known = source->known;
+	size_t next;
+
+	if (known) {
+		next = SEARCH_FIRST(i, source->nr_known, known[i] >= from);
+		return next < source->nr_known ? known[next] : 0;
+	}
+	while (from <= source->nr_lines && !source->lines[from - 1])
+		from++;
+	return from <= source->nr_lines ? (uint32_t)from : 0;
 }
 
 void wilson_ci95(double share, double n, double *low, double *high)

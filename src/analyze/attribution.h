@@ -194,6 +194,12 @@ void attribution_free(struct attribution *a);
 struct weight attribution_unproven_stacks(const struct attribution *a);
 DEFINE_CLEANUP(struct attribution, attribution_free);
 
+/**
+ * Finds the first line with text from line @from (> 0) on. A hostile profile has a line of
+ * any number: go from one to the next. Return: its number; 0: there is none.
+ */
+uint32_t attribution_next_line(const struct attribution_source *source, size_t from);
+
 /** Computes Wilson's score interval, 95 %, of a share of @n samples; 0..1 when n is 0. */
 void wilson_ci95(double share, double n, double *low, double *high);
 

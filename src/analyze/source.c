@@ -13,7 +13,6 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/log.h"
-#include "base/search.h"
 #include "base/vec.h"
 
 static const char cut_mark[] = "...";
@@ -461,20 +460,6 @@ static int give_lines(struct attacher *t, const struct profile_source_run *runs,
 	return 0;
 }
 
-uint32_t source_next_line(const struct attribution_source *source, size_t from)
-{
-	const uint32_t *known = source->known;
-	size_t next;
-
-	if (known) {
-		next = SEARCH_FIRST(i, source->nr_known, known[i] >= from);
-		return next < source->nr_known ? known[next] : 0;
-	}
-	while (from <= source->nr_lines && !source->lines[from - 1])
-		from++;
-	return from <= source->nr_lines ? (uint32_t)from : 0;
-}
-
 /* Does the rule match whole components of @path? If so, *rest is what follows OLD. */
 static bool rule_matches(const struct source_path_rule *rule, const char *path,
 			 const char **rest)
@@ -817,7 +802,7 @@ static void drop_plain_lines(struct attribution_file *file)
 	struct code_text text;
 
 	code_text_init(&text, file->language);
-	while (i < file->nr_lines && (n = source_next_line(source, n + 1))) {
+	while (i < file->nr_lines && (n = attribution_next_line(source, n + 1))) {
 		const struct attribution_line *line;
 		bool may_have_code;
 

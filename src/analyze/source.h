@@ -106,12 +106,6 @@ int source_attach(struct attribution *a, const struct profile *p,
 		  const struct source_search *search);
 
 /**
- * Finds the first line with text from line @from (> 0) on. A hostile profile has a line of
- * any number: go from one to the next. Return: its number; 0: there is none.
- */
-uint32_t source_next_line(const struct attribution_source *source, size_t from);
-
-/**
  * For outputs without text, whose reader opens the files itself: marks each file of @a
  * as is_changed if the file on disk is not the recorded text; without a recorded text,
  * if it is younger than the recording or has fewer lines than were sampled. Opens files

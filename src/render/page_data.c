@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/source.h"
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/path.h"
@@ -110,7 +109,7 @@ static size_t source_bytes(const struct attribution_source *s)
 {
 	size_t bytes = 0;
 
-	for (size_t n = 0; bytes <= WHOLE_BYTES && (n = source_next_line(s, n + 1));)
+	for (size_t n = 0; bytes <= WHOLE_BYTES && (n = attribution_next_line(s, n + 1));)
 		bytes += strlen(s->lines[n - 1]) + 1;
 	return bytes;
 }
@@ -121,7 +120,7 @@ static json_t *runs_value(struct json_builder *b, const struct source_lines *w)
 	const struct attribution_source *s = &w->file->source;
 	json_t *runs = json_array();
 
-	for (size_t n = 0; (n = source_next_line(s, n + 1));) {
+	for (size_t n = 0; (n = attribution_next_line(s, n + 1));) {
 		json_t *run;
 
 		if (!w->is_wanted[n - 1])
@@ -164,12 +163,12 @@ static json_t *file_value(struct json_builder *b, const struct attribution_file 
 		return value;
 	}
 	if (source_bytes(&f->source) <= WHOLE_BYTES)
-		for (size_t n = 0; (n = source_next_line(&f->source, n + 1));)
+		for (size_t n = 0; (n = attribution_next_line(&f->source, n + 1));)
 			want(&w, n);
 	else
 		want_hot_lines(&w, MAX_CONTEXT);
 	if (w.bytes > *left) {
-		for (size_t n = 0; (n = source_next_line(&f->source, n + 1));)
+		for (size_t n = 0; (n = attribution_next_line(&f->source, n + 1));)
 			is_wanted[n - 1] = false;
 		w.bytes = 0;
 		want_hot_lines(&w, 1);

@@ -749,10 +749,10 @@ static void lines_with_text_are_listed(void **state)
 	assert_memory_equal(of->known, expected, sizeof(expected));
 	assert_string_equal(of->lines[6], "a");
 	assert_string_equal(of->lines[7], "b");
-	assert_int_equal(source_next_line(of, 1), 7);
-	assert_int_equal(source_next_line(of, 9), 9);
-	assert_int_equal(source_next_line(of, 10), 3000000);
-	assert_int_equal(source_next_line(of, 3000001), 0);
+	assert_int_equal(attribution_next_line(of, 1), 7);
+	assert_int_equal(attribution_next_line(of, 9), 9);
+	assert_int_equal(attribution_next_line(of, 10), 3000000);
+	assert_int_equal(attribution_next_line(of, 3000001), 0);
 }
 
 /* The file of the first container, of the second, of processes without one. */
