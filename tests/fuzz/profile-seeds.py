@@ -331,6 +331,43 @@ def large():
     return gzip.compress(p.bytes(), 9, mtime=0)
 
 
+def far_lines(nr, line):
+    """Files with one line of text, far from the first."""
+    p = Profile()
+    app = p.mapping("/bin/a")
+    for i in range(nr):
+        path = "/a%d.c" % i
+        p.sample(1, [p.location(app, 0x1000 + i, (p.function("f", path, 1), line))])
+        run = field(1, line) + field(2, 1) + field(3, "f()")
+        p.extra += field(12, field(1, path) + field(3, bytes(32)) + field(4, line + 1) + field(7, run))
+    return p.bytes()
+
+
+def span():
+    """A function with as many lines without code as two rows may claim."""
+    p = Profile()
+    app = p.mapping("/bin/a")
+    f = p.function("f", "/a.c", 1)
+    p.sample(1, [p.location(app, 0x1000, (f, 1))])
+    p.source("/a.c", "x\ny")
+    p.code_columns([(app, 0x1000, 2, b"\1\1", [(0, f, 1), (1, f, 4001)])])
+    return p.bytes()
+
+
+def far_times():
+    """Times that do not fit into their buckets."""
+    p = Profile()
+    p.sample(2, [p.at(p.mapping("/bin/a"), 1, "f", "/a.c", 1)], times=[(1, 1), (900, 1)])
+    return p.bytes()
+
+
+def counts():
+    """Counts without CPU time."""
+    p = Profile(types=[("samples", "count")])
+    p.sample(90, [p.at(p.mapping("/bin/a"), 1, "f", "/a.c", 1)])
+    return p.bytes()
+
+
 def pair(*profiles, flags=0):
     """Input of the diff target."""
     return bytes([flags]) + b"".join(struct.pack("<H", len(p)) + p for p in profiles)
@@ -361,6 +398,15 @@ def main():
               "filter": ("code", "python", "machine", "hostile", "chain", "heap", "empty")}
     seeds = {(target, name): profiles[name] for target, names in wanted.items() for name in names}
     seeds["render", "large"] = large()
+    seeds["pprof", "far-times"] = far_times()
+    seeds["pprof", "far-line"] = far_lines(1, 500000)
+    seeds["asm", "far-line"] = seeds["render", "far-line"] = far_lines(1, 16000000)
+    seeds["render", "far-lines"] = far_lines(4, 1000000)
+    seeds["diff", "far-lines"] = pair(far_lines(8, 500000))
+    seeds["diff", "far-line"] = pair(far_lines(1, 99000))
+    seeds["diff", "counts"] = pair(counts())
+    for target in ("asm", "filter", "pprof", "render", "report"):
+        seeds[target, "span"] = span()
     seeds["diff", "large"] = pair(large())
     for name in ("code", "python", "hostile", "heap"):
         seeds["diff", name] = pair(profiles[name], flags=0)
