@@ -24,6 +24,7 @@
 #include "analyze/significance.h"
 #include "analyze/tally.h"
 #include "base/path.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "profile/labels.h"
 #include "profile/mapping_kind.h"
@@ -264,8 +265,14 @@ static int frame_index_build(struct work *w)
  * neither a row nor a sample has no code.
  */
 
-#define MAX_BARE_LINES (1u << 18) /* of all files; more are not listed */
-#define MAX_SPAN       (1u << 14) /* lines of one function; later ones are ignored */
+/*
+ * Most lines of all listed functions: so many, and some for each row of their code. A
+ * function over that has none. So two rows of a hostile file that are far apart do not
+ * claim all lines between them.
+ */
+#define BARE_LINES         4096
+#define BARE_LINES_PER_ROW 16
+#define MAX_BARE_LINES     (1u << 18)
 /* A declaration more than this above the first line of code is in another file. */
 #define MAX_HEAD 100
 
@@ -345,7 +352,9 @@ static int add_spans(const struct profile *p, const struct tally *files,
 		     const struct tally *functions, const struct code_span *spans,
 		     struct marks *marks)
 {
-	size_t max = marks->nr + MAX_BARE_LINES;
+	size_t left = BARE_LINES + BARE_LINES_PER_ROW * marks->nr;
+
+	left = left < MAX_BARE_LINES ? left : MAX_BARE_LINES;
 
 	for (size_t i = 0; i < p->nr_functions; i++) {
 		const struct profile_function *f = &p->functions[i];
@@ -358,12 +367,11 @@ static int add_spans(const struct profile *p, const struct tally *files,
 		if (f->start_line && f->start_line < first &&
 		    first - f->start_line <= MAX_HEAD)
 			first = f->start_line;
-		if (last - first >= MAX_SPAN)
-			last = first + MAX_SPAN - 1;
 		mark.file = tally_find(files, tally_key(f->filename), 0);
+		if (last - first >= left)
+			continue;
 		mark.span = last - first + 1;
-		if (marks->nr + mark.span > max)
-			break;
+		left -= mark.span;
 		for (uint32_t n = 0; n < mark.span; n++) {
 			mark.line = first + n;
 			if (add_mark(marks, mark))
@@ -1344,6 +1352,20 @@ void attribution_free(struct attribution *a)
 	free(a->charges);
 	free(a->line_uses);
 	free(a);
+}
+
+uint32_t attribution_next_line(const struct attribution_source *source, size_t from)
+{
+	const uint32_t *known = source->known;
+	size_t next;
+
+	if (known) {
+		next = SEARCH_FIRST(i, source->nr_known, known[i] >= from);
+		return next < source->nr_known ? known[next] : 0;
+	}
+	while (from <= source->nr_lines && !source->lines[from - 1])
+		from++;
+	return from <= source->nr_lines ? (uint32_t)from : 0;
 }
 
 void wilson_ci95(double share, double n, double *low, double *high)

@@ -81,12 +81,15 @@ struct attribution_source {
 	const char *from; /* origin of the text: "recorded" or the path read; "" */
 	const char *note; /* a message: where it was searched, or "changed since"; "" */
 	/* Line n is lines[n - 1]; NULL: not available. One heap block of pointers
-	 * followed by text, owned by the attribution: free(lines) frees all. */
+	 * followed by numbers and text, owned by the attribution: free(lines) frees all. */
 	char **lines;
 	size_t nr_lines;
 	bool is_withheld; /* not opened, because a stranger may have named it */
 	bool is_absent; /* not in the profile, and there is no such file here */
 	bool is_changed; /* by source_compare(): the file here is another text */
+	/* Numbers of the lines with text, ascending. NULL: look at each of lines. */
+	const uint32_t *known;
+	size_t nr_known;
 };
 
 struct attribution_file {
@@ -190,6 +193,12 @@ void attribution_free(struct attribution *a);
 /** Sums the stacks with callers that were found without an unwind table. */
 struct weight attribution_unproven_stacks(const struct attribution *a);
 DEFINE_CLEANUP(struct attribution, attribution_free);
+
+/**
+ * Finds the first line with text from line @from (> 0) on. A hostile profile has a line of
+ * any number: go from one to the next. Return: its number; 0: there is none.
+ */
+uint32_t attribution_next_line(const struct attribution_source *source, size_t from);
 
 /** Computes Wilson's score interval, 95 %, of a share of @n samples; 0..1 when n is 0. */
 void wilson_ci95(double share, double n, double *low, double *high);

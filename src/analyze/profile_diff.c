@@ -53,7 +53,7 @@ struct tables_of_side {
 	struct file *files;
 	size_t cap_files;
 	uint32_t nr_added; /* recordings */
-	size_t lines_left; /* of text, for all files */
+	size_t nr_lines, nr_bytes; /* of text, of all files */
 };
 
 struct diff_tables {
@@ -82,7 +82,6 @@ int diff_new(const struct diff_options *options, struct strpool *pool,
 	d->is_filtered = options->is_filtered;
 	d->skips_compile = options->skips_compile;
 	for (int s = 0; s < NR_DIFF_SIDES; s++) {
-		d->tables->sides[s].lines_left = SOURCE_MAX_ATTACHED_LINES;
 		d->recordings[s] = calloc(options->sides[s].nr_recordings + 1,
 					  sizeof(*d->recordings[s]));
 		if (!d->recordings[s])
@@ -207,6 +206,28 @@ static int add_function(struct diff_tables *t, enum diff_side s,
 			 tally_key(*path ? path : f->object), &item, &weights);
 }
 
+/*
+ * Most lines of all texts of a side, with those that are not known: so many, and some for
+ * each byte. So a hostile file with lines of large numbers takes little time.
+ */
+#define TEXT_LINES          100000
+#define TEXT_LINES_PER_BYTE 64
+
+/* Is there room for a text? If so, it is taken. */
+static bool take_room(struct tables_of_side *side, size_t nr_lines, size_t nr_bytes)
+{
+	size_t max;
+
+	side->nr_bytes += nr_bytes;
+	max = TEXT_LINES + TEXT_LINES_PER_BYTE * side->nr_bytes;
+	if (max > SOURCE_MAX_ATTACHED_LINES)
+		max = SOURCE_MAX_ATTACHED_LINES;
+	if (nr_lines > LINE_ALIGN_MAX_LINES || side->nr_lines + nr_lines > max)
+		return false;
+	side->nr_lines += nr_lines;
+	return true;
+}
+
 /* Copies the text into one block: pointers to lines, followed by the lines. */
 static int copy_text(struct tables_of_side *side, const struct profile_source *source,
 		     struct file *file)
@@ -221,13 +242,12 @@ static int copy_text(struct tables_of_side *side, const struct profile_source *s
 		nr = last > nr ? last : nr;
 		bytes += strlen(source->runs[i].text) + 1;
 	}
-	if (nr > LINE_ALIGN_MAX_LINES || nr > side->lines_left)
+	if (!take_room(side, nr, bytes))
 		return 0;
 	file->lines = calloc(1, nr * sizeof(*file->lines) + bytes + 1);
 	if (!file->lines)
 		return -ENOMEM;
 	file->nr_lines = nr;
-	side->lines_left -= nr;
 	text = (char *)(file->lines + nr);
 	for (size_t i = 0; i < source->nr_runs; i++) {
 		const struct profile_source_run *run = &source->runs[i];
@@ -583,7 +603,8 @@ static void find_other(const struct diff_tables *t, enum diff_side s, struct dif
 
 		l->line[s == DIFF_AFTER ? DIFF_BEFORE : DIFF_AFTER] = other;
 		l->match = before->alignment.partners[in_before - 1].match;
-	} else if (are_whole(before, after)) {
+	} else if (are_whole(before, after) &&
+		   line <= (s == DIFF_AFTER ? after : before)->nr_lines) {
 		l->is_new = s == DIFF_AFTER;
 		l->is_gone = s == DIFF_BEFORE;
 	}

@@ -26,7 +26,8 @@ struct source_line {
 
 /*
  * Reads the next line from *at. Return: false at the end. Text after the last "\n" is a
- * line unless empty.
+ * line unless empty. All "\r" at its end go, so that a stored line, which is read again,
+ * stays as it is.
  */
 static bool line_next(const char **at, const char *end, struct source_line *ret)
 {
@@ -38,7 +39,7 @@ static bool line_next(const char **at, const char *end, struct source_line *ret)
 	newline = memchr(*at, '\n', (size_t)(end - *at));
 	len = (size_t)((newline ? newline : end) - *at);
 	*ret = (struct source_line){.text = *at, .len = len};
-	if (len && ret->text[len - 1] == '\r')
+	while (ret->len && ret->text[ret->len - 1] == '\r')
 		ret->len--;
 	*at += len + (newline != NULL);
 	return true;
@@ -390,17 +391,54 @@ static size_t copied_size(const struct profile_source_run *run)
 	return size;
 }
 
-/* Allocates one block: pointers to lines, followed by the lines. */
+static int ascending(const void *va, const void *vb)
+{
+	const uint32_t *a = va, *b = vb;
+
+	return (*a > *b) - (*a < *b);
+}
+
+/* Copies the runs to the lines and the numbers of a source, which have room for them. */
+static void copy_runs(const struct profile_source_run *runs, size_t nr_runs,
+		      struct attribution_source *source, uint32_t *known, char *text)
+{
+	bool is_sorted = true;
+
+	for (size_t i = 0; i < nr_runs; i++) {
+		const char *at = runs[i].text, *end = at + strlen(at);
+
+		for (uint32_t n = runs[i].first_line;
+		     n - runs[i].first_line < runs[i].nr_lines; n++) {
+			struct source_line line = next_line(&at, end);
+
+			line_copy(text, &line);
+			if (!source->lines[n - 1]) {
+				is_sorted &= !source->nr_known ||
+					     known[source->nr_known - 1] < n;
+				known[source->nr_known++] = n;
+			}
+			source->lines[n - 1] = text;
+			text += line_copied_len(&line) + 1;
+		}
+	}
+	if (!is_sorted)
+		qsort(known, source->nr_known, sizeof(*known), ascending);
+	source->known = known;
+}
+
+/* Allocates one block: pointers to lines, the numbers of those with text, the lines. */
 static int give_lines(struct attacher *t, const struct profile_source_run *runs,
 		      size_t nr_runs, struct attribution_source *source)
 {
-	size_t nr_lines = 0, size = 0;
-	char **lines, *text;
+	size_t nr_lines = 0, nr_known = 0, size = 0;
+	uint32_t *known;
+	char **lines;
 
 	for (size_t i = 0; i < nr_runs; i++) {
 		size_t last = (size_t)runs[i].first_line + runs[i].nr_lines - 1;
 
 		size += copied_size(&runs[i]);
+		nr_known += runs[i].nr_lines;
 		nr_lines = last > nr_lines ? last : nr_lines;
 	}
 	if (nr_lines > t->lines_left) {
@@ -409,25 +447,16 @@ static int give_lines(struct attacher *t, const struct profile_source_run *runs,
 				    "of hotter files");
 		return 0;
 	}
-	lines = calloc(1, nr_lines * sizeof(*lines) + size + 1);
+	lines = calloc(1,
+		       nr_lines * sizeof(*lines) + nr_known * sizeof(*known) + size + 1);
 	if (!lines)
 		return -ENOMEM;
 	t->lines_left -= nr_lines;
-	text = (char *)(lines + nr_lines);
-	for (size_t i = 0; i < nr_runs; i++) {
-		const char *at = runs[i].text, *end = at + strlen(at);
-
-		for (uint32_t n = 0; n < runs[i].nr_lines; n++) {
-			struct source_line line = next_line(&at, end);
-
-			line_copy(text, &line);
-			lines[runs[i].first_line - 1 + n] = text;
-			text += line_copied_len(&line) + 1;
-		}
-	}
+	known = (uint32_t *)(lines + nr_lines);
 	source->lines = lines;
 	source->nr_lines = nr_lines;
 	source->found = true;
+	copy_runs(runs, nr_runs, source, known, (char *)(known + nr_known));
 	return 0;
 }
 
@@ -768,23 +797,26 @@ static int attach_from_disk(struct attacher *t, struct attribution_file *file)
 static void drop_plain_lines(struct attribution_file *file)
 {
 	const struct attribution_source *source = &file->source;
+	uint32_t last = 0, n = 0;
 	size_t nr = 0, i = 0;
 	struct code_text text;
 
 	code_text_init(&text, file->language);
-	for (uint32_t n = 1; n <= source->nr_lines && i < file->nr_lines; n++) {
-		const char *s = source->lines[n - 1];
-		const struct attribution_line *line = &file->lines[i];
-		bool may_have_code = true;
+	while (i < file->nr_lines && (n = attribution_next_line(source, n + 1))) {
+		const struct attribution_line *line;
+		bool may_have_code;
 
-		if (s)
-			may_have_code = code_text_next(&text, s);
-		else
+		if (n != last + 1)
 			code_text_skip(&text);
-		if (line->line != n)
+		last = n;
+		may_have_code = code_text_next(&text, source->lines[n - 1]);
+		/* Those without text stay. */
+		while (i < file->nr_lines && file->lines[i].line < n)
+			file->lines[nr++] = file->lines[i++];
+		if (i == file->nr_lines || file->lines[i].line != n)
 			continue;
-		i++;
-		if (line->no_code && s &&
+		line = &file->lines[i++];
+		if (line->no_code &&
 		    !(may_have_code && code_text_is_of(&text, line->function)))
 			continue;
 		file->lines[nr++] = *line;

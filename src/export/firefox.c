@@ -20,6 +20,14 @@
 
 /* Text of later lines is left out. */
 #define MAX_SOURCE_LINES 1000000
+/*
+ * Most empty lines that stand for those without text, of all sources together: so many, and
+ * some for each byte of text. Text after more of them is left out. So a hostile file with
+ * lines of large numbers does not become a thousand times as large.
+ */
+#define EMPTY_LINES          100000
+#define EMPTY_LINES_PER_BYTE 64
+#define MAX_EMPTY_LINES      (1u << 22)
 
 /* Threads that are visible at first; a whole machine has hundreds. */
 #define MAX_VISIBLE 12
@@ -56,6 +64,7 @@ struct firefox {
 	uint8_t *has_lines;
 	struct tally strings, sources, objects; /* interned texts, numbered */
 	const struct profile_source **texts; /* by source; NULL: not stored */
+	size_t empty_left; /* lines */
 	int error; /* of writing strings */
 };
 
@@ -253,7 +262,7 @@ static void put_source_name(const struct firefox *w, size_t i)
 }
 
 /* Returns the stored text with empty lines for the others; NULL: out of memory. */
-static char *text_of(const struct profile_source *source)
+static char *text_of(struct firefox *w, const struct profile_source *source)
 {
 	uint64_t line = 1;
 	char *text = NULL;
@@ -267,8 +276,10 @@ static char *text_of(const struct profile_source *source)
 		const struct profile_source_run *run = &source->runs[i];
 
 		/* Only a damaged file has runs that go back. */
-		if (run->first_line < line || run->first_line > MAX_SOURCE_LINES)
+		if (run->first_line < line || run->first_line > MAX_SOURCE_LINES ||
+		    run->first_line - line > w->empty_left)
 			continue;
+		w->empty_left -= run->first_line - line;
 		for (; line < run->first_line; line++)
 			fputc('\n', out);
 		fprintf(out, "%s\n", run->text);
@@ -306,6 +317,13 @@ static int find_texts(struct firefox *w)
 		if (number != PROFILE_NONE)
 			w->texts[number] = NULL;
 	}
+	w->empty_left = EMPTY_LINES;
+	for (size_t i = 0; i < w->sources.nr; i++)
+		for (size_t k = 0; w->texts[i] && k < w->texts[i]->nr_runs; k++)
+			w->empty_left += EMPTY_LINES_PER_BYTE *
+					 strlen(w->texts[i]->runs[k].text);
+	if (w->empty_left > MAX_EMPTY_LINES)
+		w->empty_left = MAX_EMPTY_LINES;
 	return 0;
 }
 
@@ -321,7 +339,7 @@ static void put_sources(struct firefox *w)
 	put_same(w, "sourceMapURL", nr, "null");
 	fputs(",\n\"content\":[", w->out);
 	for (size_t i = 0; i < nr; i++) {
-		_cleanup_free_ char *text = w->texts[i] ? text_of(w->texts[i]) : NULL;
+		_cleanup_free_ char *text = w->texts[i] ? text_of(w, w->texts[i]) : NULL;
 
 		fputs(i ? ",\n" : "\n", w->out);
 		if (text)

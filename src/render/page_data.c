@@ -44,10 +44,11 @@ static void add_weight(struct json_builder *b, json_t *array, const struct attri
 static void print_legend(const struct listing *l)
 {
 	legend_of_lines(l, true);
-	listing_sentence(l, 0, 7,
-			 "JIT:   code that a program compiles while it runs, as Numba, Node "
-			 "and Java do; library: code of others in C, C++ and the like, and "
-			 "their Python");
+	listing_sentence(
+		l, 0, 7,
+		"JIT:   code that a program compiles while it runs, as Numba, Node "
+		"and Java do; library: code of others in C, C++ and the like, and "
+		"their Python");
 }
 
 void page_title(const struct render_input *in, char *buf, size_t size)
@@ -108,8 +109,8 @@ static size_t source_bytes(const struct attribution_source *s)
 {
 	size_t bytes = 0;
 
-	for (size_t i = 0; i < s->nr_lines && bytes <= WHOLE_BYTES; i++)
-		bytes += s->lines[i] ? strlen(s->lines[i]) + 1 : 0;
+	for (size_t n = 0; bytes <= WHOLE_BYTES && (n = attribution_next_line(s, n + 1));)
+		bytes += strlen(s->lines[n - 1]) + 1;
 	return bytes;
 }
 
@@ -119,15 +120,15 @@ static json_t *runs_value(struct json_builder *b, const struct source_lines *w)
 	const struct attribution_source *s = &w->file->source;
 	json_t *runs = json_array();
 
-	for (size_t i = 0; i < s->nr_lines; i++) {
+	for (size_t n = 0; (n = attribution_next_line(s, n + 1));) {
 		json_t *run;
 
-		if (!w->is_wanted[i])
+		if (!w->is_wanted[n - 1])
 			continue;
 		run = json_array();
-		add_number(b, run, (int64_t)i + 1);
-		for (; i < s->nr_lines && w->is_wanted[i]; i++)
-			json_add(b, run, json_visible(s->lines[i], MAX_NAME_BYTES));
+		add_number(b, run, (int64_t)n);
+		for (; n <= s->nr_lines && w->is_wanted[n - 1]; n++)
+			json_add(b, run, json_visible(s->lines[n - 1], MAX_NAME_BYTES));
 		json_add(b, runs, run);
 	}
 	return runs;
@@ -162,12 +163,13 @@ static json_t *file_value(struct json_builder *b, const struct attribution_file 
 		return value;
 	}
 	if (source_bytes(&f->source) <= WHOLE_BYTES)
-		for (size_t n = 1; n <= f->source.nr_lines; n++)
+		for (size_t n = 0; (n = attribution_next_line(&f->source, n + 1));)
 			want(&w, n);
 	else
 		want_hot_lines(&w, MAX_CONTEXT);
 	if (w.bytes > *left) {
-		memset(is_wanted, 0, f->source.nr_lines);
+		for (size_t n = 0; (n = attribution_next_line(&f->source, n + 1));)
+			is_wanted[n - 1] = false;
 		w.bytes = 0;
 		want_hot_lines(&w, 1);
 	}

@@ -1090,14 +1090,30 @@ static void add_two_lines(uint32_t start_line, uint32_t first, uint32_t last)
 	assert_int_equal(profile_add_code(p, &code), 0);
 }
 
+/* 4096 lines, and 16 for each of the two rows. */
 static void spans_are_bounded(void **state)
 {
 	struct attribution *a;
 
 	(void)state;
-	add_two_lines(11, 12, UINT32_MAX);
+	add_two_lines(11, 12, 11 + 4096 + 32 - 1);
 	a = ATTRIBUTE();
-	assert_in_range(file_of(a, "/a.c")->nr_lines, 10000, 20000);
+	assert_int_equal(file_of(a, "/a.c")->nr_lines, 4096 + 32 - 1);
+	attribution_free(a);
+}
+
+/* Rows that are far apart take no lines from other functions. */
+static void a_span_over_the_bound_has_no_lines(void **state)
+{
+	struct attribution *a;
+
+	(void)state;
+	add_two_lines(11, 12, 11 + 4096 + 64);
+	add_stack(p, 0, 10, in_app(0x20, "g@/b.c:12"));
+	ADD_CODE(app, 0x2000, "g@/b.c:12", "g@/b.c:14");
+	a = ATTRIBUTE();
+	assert_int_equal(file_of(a, "/a.c")->nr_lines, 1);
+	assert_string_equal(bare_lines(a, "/b.c"), "11 13");
 	attribution_free(a);
 }
 
@@ -1152,6 +1168,7 @@ int main(void)
 		TEST(functions_that_are_not_listed_have_no_marks),
 		TEST(the_innermost_function_has_the_line),
 		TEST(spans_are_bounded),
+		TEST(a_span_over_the_bound_has_no_lines),
 		TEST(a_declaration_far_away_is_of_another_file),
 	};
 

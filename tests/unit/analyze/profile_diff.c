@@ -227,6 +227,26 @@ static void changed_and_moved_lines(void **state)
 	expect_line("a.py:2>2 f 40>50 changed");
 }
 
+/* The file became shorter after its program had started: no text tells of these lines. */
+static void lines_beyond_the_text(void **state)
+{
+	const struct made before = {
+		.rows = (struct row[]){{50, "f@a.py:2"}, {400, "g@a.py:88"}, {0}},
+		.path = "a.py",
+		.text = old_text};
+	const struct made after = {
+		.rows = (struct row[]){{50, "f@a.py:3"}, {400, "g@a.py:88"}, {0}},
+		.path = "a.py",
+		.text = new_text};
+
+	(void)state;
+	compare(&before, &after);
+	assert_int_equal(d->nr_lines, 2);
+	expect_line("a.py:2>3 f 50>50 same");
+	expect_line("a.py:88>88 g 400>400 ?");
+	assert_int_equal(d->nr_significant_lines, 0);
+}
+
 /* Without text: the offset from the start of the function; else the number. */
 static void lines_without_text(void **state)
 {
@@ -267,6 +287,37 @@ static void lines_with_part_of_text(void **state)
 	assert_int_equal(d->nr_lines, 2);
 	expect_line("a.py:102>112 f 50>50 same");
 	expect_line("a.py:202>202 g 40>40 ?");
+}
+
+/* Each text has 37 bytes with its end: there is room for 102,368 lines. */
+static void lines_with_large_numbers(void **state)
+{
+	static const char text[] = "def f(x):\n    x = 1 + 2\n    return x";
+	static const struct {
+		uint32_t line;
+		const char *expected;
+	} cases[] = {
+		{102366, "a.py:102367>102367 f 50>50 same"},
+		{102367, "a.py:102368>102368 f 50>50 ?"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char frame[32];
+		struct row rows[] = {{50, frame}, {0}};
+		const struct made both = {.rows = rows,
+					  .path = "a.py",
+					  .text = text,
+					  .first_line = cases[i].line,
+					  .nr_lines = 200000};
+
+		snprintf(frame, sizeof(frame), "f@a.py:%u", cases[i].line + 1);
+		compare(&both, &both);
+		assert_int_equal(d->nr_lines, 1);
+		expect_line(cases[i].expected);
+		diff_free(d);
+		d = NULL;
+	}
 }
 
 static void moved_files(void **state)
@@ -644,8 +695,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(lines_by_text),
 		TEST(changed_and_moved_lines),
+		TEST(lines_beyond_the_text),
 		TEST(lines_without_text),
 		TEST(lines_with_part_of_text),
+		TEST(lines_with_large_numbers),
 		TEST(moved_files),
 		TEST(two_texts_on_a_side),
 		TEST(divided),

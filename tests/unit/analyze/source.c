@@ -155,6 +155,32 @@ static void a_small_file_is_kept_whole(void **state)
 	assert_string_equal(source->lines[3], "last");
 }
 
+/* A stored text is read as lines again: both readings are the same. */
+static void line_ends_are_read_once(void **state)
+{
+	static const char text[] = "int x;\r\r\n\r\r\n\tint y;\r\nlast\r\r";
+	static const char *const lines[] = {"int x;", "", "\tint y;", "last"};
+	const char *path = write_source("a.c", text, sizeof(text) - 1);
+	const struct attribution_source *source;
+
+	(void)state;
+	hit(path, 3, 1, 5);
+	assert_int_equal(collect(), 1);
+	attach_after_round_trip();
+	source = &a->files[0].source;
+	assert_string_equal(source->from, "recorded");
+	assert_int_equal(source->nr_lines, ARRAY_SIZE(lines));
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		assert_string_equal(source->lines[i], lines[i]);
+	profile_clear_extra(p);
+	attach(NULL, 0);
+	source = &a->files[0].source;
+	assert_string_equal(source->from, path);
+	assert_int_equal(source->nr_lines, ARRAY_SIZE(lines));
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		assert_string_equal(source->lines[i], lines[i]);
+}
+
 static void the_hash_is_sha256(void **state)
 {
 	/* FIPS 180-2, appendix B.1: "abc" */
@@ -697,6 +723,38 @@ static void a_claim_of_many_lines_costs_nothing(void **state)
 	assert_non_null(strstr(a->files[0].source.note, "too many lines"));
 }
 
+/* So a viewer goes from one line with text to the next. */
+static void lines_with_text_are_listed(void **state)
+{
+	static const uint32_t expected[] = {7, 8, 9, 3000000};
+	const struct attribution_source *of;
+	struct profile_source *source;
+
+	(void)state;
+	hit("/x.c", 3000000, 0, 1);
+	p->extra.sources = calloc(1, sizeof(*p->extra.sources));
+	p->extra.nr_sources = p->extra.cap_sources = 1;
+	source = &p->extra.sources[0];
+	source->path = strpool_add(pool, "/x.c");
+	source->runs = calloc(3, sizeof(*source->runs));
+	source->nr_runs = 3;
+	/* In any order, and a line twice. */
+	source->runs[0] = (struct profile_source_run){3000000, 1, strdup("x")};
+	source->runs[1] = (struct profile_source_run){8, 2, strdup("y\nz")};
+	source->runs[2] = (struct profile_source_run){7, 2, strdup("a\nb")};
+	attach(NULL, 0);
+	of = &a->files[0].source;
+	assert_int_equal(of->nr_lines, 3000000);
+	assert_int_equal(of->nr_known, ARRAY_SIZE(expected));
+	assert_memory_equal(of->known, expected, sizeof(expected));
+	assert_string_equal(of->lines[6], "a");
+	assert_string_equal(of->lines[7], "b");
+	assert_int_equal(attribution_next_line(of, 1), 7);
+	assert_int_equal(attribution_next_line(of, 9), 9);
+	assert_int_equal(attribution_next_line(of, 10), 3000000);
+	assert_int_equal(attribution_next_line(of, 3000001), 0);
+}
+
 /* The file of the first container, of the second, of processes without one. */
 static const char *same_paths[3];
 
@@ -822,6 +880,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_small_file_is_kept_whole),
+		TEST(line_ends_are_read_once),
 		TEST(the_hash_is_sha256),
 		TEST(windows_of_a_large_file_are_kept),
 		TEST(windows_of_a_library_are_small),
@@ -847,6 +906,7 @@ int main(void)
 		TEST(entries_of_one_path_cost_little),
 		TEST(many_files_of_one_path_are_packed),
 		TEST(a_claim_of_many_lines_costs_nothing),
+		TEST(lines_with_text_are_listed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -402,6 +402,26 @@ static void texts_are_at_their_lines(void **state)
 	assert_non_null(text_of("/home/me/math.h"));
 }
 
+/* 100,000 empty lines, and 64 for each of the 24 bytes of text, are for all sources. */
+static void empty_lines_are_bounded(void **state)
+{
+	const char *app = strpool_add(pool, "/home/me/app.c");
+	const char *math = strpool_add(pool, "/home/me/math.h");
+	const char *fast = strpool_add(pool, "/home/me/fast.py");
+	uint32_t all = 100000 + 64 * 24;
+
+	(void)state;
+	build_mixed_export(p);
+	add_source(app, all - 8, "far"); /* after "first" and all but 10 of them */
+	add_source(math, 12, "far"); /* each has 10 before */
+	add_source(fast, 12, "far");
+	assert_int_equal(export(), 0);
+	assert_int_equal(strlen(text_of(app)), strlen("first\nfar\n") + all - 10);
+	/* The second one in the order of the file has no room. */
+	assert_int_equal(strlen(text_of(math)) + strlen(text_of(fast)),
+			 2 * strlen("first\n") + strlen("far\n") + 10);
+}
+
 /* ---- times ---- */
 
 static void add_times(size_t sample, const uint64_t *ms, const uint64_t *counts,
@@ -497,6 +517,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(lines_are_those_of_annotate, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(categories_are_kinds, setup, teardown),
+		cmocka_unit_test_setup_teardown(empty_lines_are_bounded, setup, teardown),
 		cmocka_unit_test_setup_teardown(texts_are_at_their_lines, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(stacks_run_when_they_ran, setup,
