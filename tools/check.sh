@@ -2,7 +2,7 @@
 # Sets up, builds and runs every test. Prints how long each suite and each of its scripts took.
 # Last line: "N passed, N failed, N skipped[, N inconclusive]". A failed test is not run again. A
 # skip that tests/skips.expected does not list is a failure. Statistics: "make stats".
-# FUZZ_RUNS (default 3000): number of inputs for each fuzz target, the same ones each time.
+# FUZZ_RUNS (default 1000): number of inputs for each fuzz target, the same ones each time.
 set -eu
 cd "$(dirname "$0")/.."
 . tools/as-root.sh
@@ -35,7 +35,7 @@ suite unit-sanitized make SAN=address,undefined unit
 # Not at the same time: both link in the same folder.
 suite replay make SAN=address,undefined replay
 # After those, for the same reason.
-suite fuzz make fuzz FUZZ_RUNS="${FUZZ_RUNS:-3000}" >"$logs/fuzzing" &
+suite fuzz make fuzz FUZZ_RUNS="${FUZZ_RUNS:-1000}" >"$logs/fuzzing" &
 fuzzing=$!
 suite unit env LB_UNIT_FILTER=worker:memory_is_limited make DEVELOPER=1 unit \
 	UNIT_SRCS="tests/unit/worker/sandbox.c tests/unit/worker/worker.c"
