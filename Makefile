@@ -228,6 +228,7 @@ FUZZ_COST := $(BUILD)/tests/fuzz/lib/cost.o
 FUZZ_WRAPS := LLVMFuzzerTestOneInput __sanitizer_cov_trace_pc_guard __sanitizer_cov_trace_pc_guard_init \
 	      __asan_memcpy __asan_memmove __asan_memset calloc realloc memchr memrchr memmem memcmp strlen strnlen \
 	      strchr strrchr strstr strspn strcspn strdup strndup __isoc99_sscanf getrandom
+$(BUILD)/tests/fuzz/unwind_tables: FUZZ_WRAPS += $(addprefix __sanitizer_cov_trace_,cmp4 cmp8 const_cmp4 const_cmp8)
 $(FUZZ_COST): tests/fuzz/lib/cost.c
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$@)$(CC) $(CPPFLAGS) -Itests/fuzz -std=gnu11 -g -O2 -fno-builtin -Wall -Wextra -MMD -MP -c -o $@ $<
