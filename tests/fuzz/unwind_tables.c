@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The unwind tables that all users share: what their files, their JITs' code and their
- * processes put there, in any order, with quotas and little room. Each step has six bytes
- * (struct step) after three of the header. There is a model of what was put there last. The
- * kernel's walk finds just that, or nothing; the counts and quotas are those of the model;
- * and what was removed is left alone until a grace period, and then given back.
+ * The unwind tables that all users share (with small limits): what their files, their JITs'
+ * code and their processes put there, in any order. Each step has six bytes (struct step);
+ * three bytes come before them. A model has what was put there last. The kernel's walk finds
+ * just that, or nothing; the counts and quotas are the model's; evicted are those who have
+ * too much, and what is not used; what was removed is left alone until a grace period; and
+ * in the end all was given back.
  */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "lib/small_tables.h"
 
 #include "base/job.h"
 #include "unwind/tables.h"
@@ -20,26 +23,25 @@
 #define HEADER_BYTES  3
 #define NR_OBJECTS    10
 #define NR_PAGES      8 /* of an object that can get rows */
-#define LARGE_PAGES   16381 /* of a large one: a tenant may have two, and some pages */
+#define LARGE_PAGES   509 /* of a large one: a tenant may have two, and some pages */
 #define NR_IMAGES     10
 #define NR_ENTRIES    7 /* of the kernel's map of processes, and of that of files */
 #define NR_SEGMENTS   5
-#define MANY_SEGMENTS 10950 /* a tenant may have two such runs */
-#define MANY_RULES    1500 /* as distinct ones of a page */
+#define MANY_SEGMENTS 341 /* a tenant may have two such runs */
+#define MANY_RULES    24 /* of a page; a tenant may have two such pages */
 #define NR_LAYOUTS    40
 #define NR_FILES      9
 #define NR_TENANTS    4
-#define PAGE_ROWS     65536
-/* What an input may use in all, so that its cost has a bound. */
+#define PAGE_ROWS     256 /* at most: a quarter of a slab */
+#define PAGE_BYTES    65536
+#define SLAB_BYTES    (sizeof(struct lb_unwind_row) * LB_SLAB_ROWS)
+/* An input may have so many, so that the arrays do not get full of what rests. */
 #define MAX_LARGE_OBJECTS 3
-#define MAX_MANY_SEGMENTS 4
-#define MAX_ROWS          (5 * PAGE_ROWS)
-#define STEPS_WITH_LARGE  24 /* which make evictions slow */
+#define MAX_MANY_SEGMENTS 6
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* 200 steps, of which each may look twice at all pages for some to evict. */
-const struct cost_bound cost_bound = {.fixed = 60000000, .per_byte = 20000};
+const struct cost_bound cost_bound = {.fixed = 3000000, .per_byte = 10000};
 
 struct step {
 	uint8_t kind, which, who, size, seed, more;
@@ -48,13 +50,13 @@ struct step {
 enum step_kind {
 	STEP_ADD,
 	STEP_FILL,
-	STEP_FILL_MANY, /* seldom with many rules */
+	STEP_FILL_MANY, /* rules */
 	STEP_CLEAR,
 	STEP_REMOVE,
 	STEP_SHARE,
 	STEP_USE,
 	STEP_SET,
-	STEP_SET_MANY, /* seldom */
+	STEP_SET_MANY,
 	STEP_END,
 	STEP_FORK,
 	STEP_INTERP_GET,
@@ -68,7 +70,7 @@ enum step_kind {
 	NR_STEPS,
 };
 
-/* What is probed when all was given back: those from PROBE_ROWS on seldom (they take long). */
+/* What is probed when all was given back. */
 enum probe {
 	PROBE_PAGES,
 	PROBE_INTERPS,
@@ -78,7 +80,6 @@ enum probe {
 	PROBE_SEGMENTS,
 	PROBE_PROCESSES,
 	NR_PROBES,
-	PROBE_CHOICES = 128, /* mostly none, because they take long */
 };
 
 static const struct tenant tenants[NR_TENANTS] = {
@@ -203,7 +204,8 @@ static struct model {
 	bool is_shared;
 	size_t tenant;
 	struct payers payers;
-	uint32_t nr_objects, nr_large, nr_many, nr_rows, nr_slabs; /* used so far */
+	uint32_t nr_objects, nr_large, nr_many; /* so far */
+	uint32_t nr_slabs;
 	struct unwind_totals totals; /* at the last look */
 } m;
 
@@ -262,17 +264,17 @@ static struct lb_unwind_rule rule_nr(const struct page_rows *p, uint32_t i)
 	return (struct lb_unwind_rule){.cfa = LB_CFA_SP,
 				       .fp = p->has_many,
 				       .fp_off = p->seed,
-				       .cfa_off = (int32_t)(p->mark << 16 | i)};
+				       .cfa_off = (int32_t)(p->mark << 8 | i)};
 }
 
 static uint32_t stride_of(const struct page_rows *p)
 {
-	return PAGE_ROWS / p->nr;
+	return PAGE_BYTES / p->nr;
 }
 
-/* Writes the rows, whose rules begin at @first. Not instrumented, because it takes long. */
-__attribute__((no_sanitize("coverage", "address", "undefined"))) static void make_rows(
-	const struct page_rows *p, uint32_t first, struct lb_unwind_row *rows)
+/* Writes the rows, whose rules begin at @first. */
+static void make_rows(const struct page_rows *p, uint32_t first,
+		      struct lb_unwind_row *rows)
 {
 	uint32_t nr_rules = nr_rules_of(p), stride = stride_of(p);
 
@@ -325,7 +327,7 @@ static void check_page(const struct object *o, uint32_t page)
 		int state;
 
 		if (row == p->nr - 1)
-			end = PAGE_ROWS - 1;
+			end = PAGE_BYTES - 1;
 		check_rule(p, row,
 			   walk_rule(o->start, page << 16 | row * stride_of(p), &state));
 		assert(state == LB_PAGE_ROWS);
@@ -379,7 +381,7 @@ static bool are_over(const struct object *o, const uint64_t nr_rows[NR_TENANTS])
 	return m.is_shared && o->payers.nr;
 }
 
-/* Is there a page with rows that may be evicted before others? @of: NR_TENANTS: any one's */
+/* Has anyone too many rows, and pages that have them? @of: whose; NR_TENANTS: all. */
 static bool has_any_over(const uint64_t nr_rows[NR_TENANTS], size_t of)
 {
 	for (size_t i = 0; i < NR_OBJECTS; i++)
@@ -432,9 +434,9 @@ static bool has_any_unused(void)
 }
 
 /*
- * Takes the pages that were evicted out of the model: not more than @nr_wanted rows need,
- * and those of who has not too many only when nobody has, @who before others. Used ones
- * come last. @nr_new: evicted pages that were filled just before, whose rows are not known.
+ * Takes the pages that were evicted out of the model: no more than @nr_wanted rows need;
+ * of those who have not too many only when nobody has; @who's before others'; used ones
+ * last. @nr_new: evicted pages that were filled just before: their rows are not known.
  */
 static void see_evicted(uint64_t nr_wanted, uint64_t nr_new, size_t who)
 {
@@ -504,15 +506,10 @@ struct reply {
 
 static uint32_t rows_of_step(const struct step *s, uint32_t page)
 {
-	static const uint32_t sizes[] = {1, 16, 17, 700, 15000, 30000, 60000, PAGE_ROWS};
-	uint32_t size = s->size >> 1, nr;
+	static const uint32_t sizes[] = {1, 16, 17, 30, 59, 117, 234, PAGE_ROWS};
+	uint32_t nr = sizes[(s->size >> 1) % ARRAY_SIZE(sizes)] - s->more % 2 * page;
 
-	/* Mostly small, because large ones take long. */
-	nr = size < ARRAY_SIZE(sizes) ? sizes[size] - s->more % 2 * page : 1 + size / 4;
-	if (nr > PAGE_ROWS || !nr || m.nr_rows + nr > MAX_ROWS)
-		nr = 1;
-	m.nr_rows += nr;
-	return nr;
+	return nr && nr <= PAGE_ROWS ? nr : 1;
 }
 
 static void make_reply(const struct step *s, bool has_many, const struct object *o,
@@ -1092,6 +1089,13 @@ static void refuse_none(void *ctx, const struct quota *q, struct tenant who,
 	assert(!nr_refused); /* it was told already */
 }
 
+static void serve(size_t tenant)
+{
+	m.tenant = tenant;
+	m.payers = payers_of_one(tenants[tenant]);
+	unwind_tables_serve(t, tenants[tenant]);
+}
+
 static void do_step(const struct step *s)
 {
 	struct object *o = &m.objects[s->which % NR_OBJECTS];
@@ -1102,7 +1106,7 @@ static void do_step(const struct step *s)
 		break;
 	case STEP_FILL:
 	case STEP_FILL_MANY:
-		fill_object(s, s->kind % NR_STEPS == STEP_FILL_MANY && s->more >= 192);
+		fill_object(s, s->kind % NR_STEPS == STEP_FILL_MANY);
 		break;
 	case STEP_CLEAR:
 		if (o->is_live)
@@ -1123,7 +1127,7 @@ static void do_step(const struct step *s)
 		break;
 	case STEP_SET:
 	case STEP_SET_MANY:
-		set_image(s, s->kind % NR_STEPS == STEP_SET_MANY && s->size >= 192);
+		set_image(s, s->kind % NR_STEPS == STEP_SET_MANY);
 		break;
 	case STEP_END:
 		end_image(s->which % NR_IMAGES);
@@ -1147,9 +1151,7 @@ static void do_step(const struct step *s)
 		grace();
 		break;
 	case STEP_SERVE:
-		m.tenant = s->who % NR_TENANTS;
-		m.payers = payers_of_one(tenants[m.tenant]);
-		unwind_tables_serve(t, tenants[m.tenant]);
+		serve(s->who % NR_TENANTS);
 		break;
 	case STEP_SERVE_ANY:
 		m.payers = payers_of(s->who);
@@ -1260,13 +1262,13 @@ static void probe_processes(void)
 	}
 }
 
-static void probe(unsigned int what)
+static void probe(enum probe what)
 {
 	struct lb_unwind_file_key key = {.inode = 1};
 	struct lb_unwind_file file = {.nr_pages = 1};
 	struct tenant payer;
 
-	switch ((enum probe)what) {
+	switch (what) {
 	case PROBE_PAGES:
 		assert(unwind_object_add(t, LB_UNWIND_MAX_PAGES / 4) != UNWIND_NO_OBJECT);
 		assert((unwind_object_add(t, 1) == UNWIND_NO_OBJECT) == m.is_shared);
@@ -1298,36 +1300,11 @@ static void probe(unsigned int what)
 									    : 0));
 		break;
 	case NR_PROBES:
-	case PROBE_CHOICES:
 		break;
 	}
 }
 
 /* ---- an input ---- */
-
-/*
- * What is compared is not of the input: it is not traced (Makefile), because for rows that
- * would take most of the time.
- */
-#define NOT_TRACED(name, type)                                                         \
-	void __wrap___sanitizer_cov_trace_##name(type a, type b);                      \
-	__attribute__((no_sanitize(                                                    \
-		"coverage"))) void __wrap___sanitizer_cov_trace_##name(type a, type b) \
-	{                                                                              \
-		(void)a;                                                               \
-		(void)b;                                                               \
-	}
-NOT_TRACED(cmp4, uint32_t)
-NOT_TRACED(cmp8, uint64_t)
-NOT_TRACED(const_cmp4, uint32_t)
-NOT_TRACED(const_cmp8, uint64_t)
-
-/* The tables are large, and the sanitizer would map its memory for them anew each time. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-	return "clear_shadow_mmap_threshold=100000000";
-}
 
 static void begin(uint8_t flags)
 {
@@ -1337,7 +1314,7 @@ static void begin(uint8_t flags)
 		m.images[i].run = -1;
 	kernel_boot();
 	kernel.max_entries = NR_ENTRIES;
-	assert(!unwind_tables_new((uint64_t)m.nr_slabs << 20, &kernel.maps, &t, NULL));
+	assert(!unwind_tables_new(m.nr_slabs * SLAB_BYTES, &kernel.maps, &t, NULL));
 	if (m.is_shared)
 		unwind_tables_share(t);
 	m.totals = totals_now();
@@ -1345,7 +1322,7 @@ static void begin(uint8_t flags)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	size_t nr, nr_with_large = 0;
+	size_t nr;
 
 	if (size < HEADER_BYTES)
 		return 0;
@@ -1355,9 +1332,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct step s;
 
 		memcpy(&s, data + HEADER_BYTES + i * sizeof(s), sizeof(s));
-		nr_with_large += m.nr_large > 0;
-		if (nr_with_large > STEPS_WITH_LARGE)
-			break;
 		keep_pages();
 		do_step(&s);
 		check_objects(false);
@@ -1366,9 +1340,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_all();
 	end_all();
 	kernel.max_entries = 0;
-	unwind_tables_serve(t, tenants[1 + data[1] % (NR_TENANTS - 1)]);
-	if (data[2] % PROBE_CHOICES < PROBE_ROWS || data[1] >= 240)
-		probe(data[2] % PROBE_CHOICES);
+	serve(1 + data[1] % (NR_TENANTS - 1));
+	probe(data[2] % NR_PROBES);
 	unwind_tables_free(t);
 	kernel_end();
 	return 0;
