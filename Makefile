@@ -140,7 +140,7 @@ $(LIB): $(LIB_OBJS)
 ifneq ($(SAN),)
 $(foreach room,base analyze decode/cfi decode/elf decode/python process record symbolize,$(BUILD)/src/$(room)/%.o): LIB_CFLAGS += -O1 -fno-inline
 endif
-$(BUILD)/%.o: %.c | $(GENERATED)
+$(BUILD)/%.o: %.c Makefile | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(LIB_CFLAGS) -MMD -MP -c -o $@ $<
 

@@ -270,7 +270,7 @@ static int frame_index_build(struct work *w)
  * function over that has none. So two rows of a hostile file that are far apart do not
  * claim all lines between them.
  */
-#define BARE_LINES         4096
+#define BARE_LINES         16384
 #define BARE_LINES_PER_ROW 16
 #define MAX_BARE_LINES     (1u << 18)
 /* A declaration more than this above the first line of code is in another file. */

@@ -207,10 +207,11 @@ static int add_function(struct diff_tables *t, enum diff_side s,
 }
 
 /*
- * Most lines of all texts of a side, with those that are not known: so many, and some for
- * each byte. So a hostile file with lines of large numbers takes little time.
+ * Most lines of all texts of a side, with those that are not known: those of one text of any
+ * length, and some for each byte. So a hostile file with many lines of large numbers takes
+ * little time.
  */
-#define TEXT_LINES          100000
+#define TEXT_LINES          LINE_ALIGN_MAX_LINES
 #define TEXT_LINES_PER_BYTE 64
 
 /* Is there room for a text? If so, it is taken. */

@@ -23,9 +23,9 @@
 /*
  * Most empty lines that stand for those without text, of all sources together: so many, and
  * some for each byte of text. Text after more of them is left out. So a hostile file with
- * lines of large numbers does not become a thousand times as large.
+ * many lines of large numbers does not become a thousand times as large.
  */
-#define EMPTY_LINES          100000
+#define EMPTY_LINES          500000
 #define EMPTY_LINES_PER_BYTE 64
 #define MAX_EMPTY_LINES      (1u << 22)
 
@@ -261,7 +261,7 @@ static void put_source_name(const struct firefox *w, size_t i)
 	put_string_number(w, tally_string(w->sources.items[i].a));
 }
 
-/* Returns the stored text with empty lines for the others; NULL: out of memory. */
+/* Returns the stored text with empty lines for the others; "": left out; NULL: out of memory. */
 static char *text_of(struct firefox *w, const struct profile_source *source)
 {
 	uint64_t line = 1;
@@ -342,7 +342,7 @@ static void put_sources(struct firefox *w)
 		_cleanup_free_ char *text = w->texts[i] ? text_of(w, w->texts[i]) : NULL;
 
 		fputs(i ? ",\n" : "\n", w->out);
-		if (text)
+		if (text && *text)
 			put_text(w, text);
 		else
 			fputs("null", w->out);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "decode/cfi/cfi.h"
+#include "decode/jit/image.h"
 #include "decode/operation.h"
 #include "decode/requests.h"
 #include "lib/rows.h"
@@ -104,9 +105,35 @@ static void read_section(const uint8_t *data, size_t size, bool is_debug_frame)
 
 /* ---- files ---- */
 
+#define MAX_CODE_BYTES (16u << 20)
+
+/*
+ * An object may say that it has any amount of code, which costs up to the limit of pages
+ * of an answer: a fixed cost that would hide all others.
+ */
+static bool is_huge(const uint8_t *data, size_t size)
+{
+	struct image_code code[IMAGE_MAX_CODE];
+	struct jit_image image;
+	Elf64_Phdr segment;
+	size_t nr;
+
+	if (!image_open(data, size, &image))
+		return false;
+	nr = image_code(&image, code);
+	for (size_t i = 0; i < nr; i++)
+		if (code[i].end_ip - code[i].start_ip > MAX_CODE_BYTES)
+			return true;
+	for (size_t i = 0; image_segment(&image, i, &segment); i++)
+		if (segment.p_type == PT_LOAD && segment.p_flags & PF_X &&
+		    segment.p_memsz > MAX_CODE_BYTES)
+			return true;
+	return false;
+}
+
 static int file_of(const uint8_t *data, size_t size)
 {
-	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	int fd = is_huge(data, size) ? -1 : memfd_create("fuzz", MFD_CLOEXEC);
 
 	if (fd >= 0 && write(fd, data, size) != (ssize_t)size) {
 		close(fd);

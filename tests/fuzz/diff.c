@@ -17,8 +17,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Each sample and each line of text is in 4 formats. */
-const struct cost_bound cost_bound = {.fixed = 8000000, .per_byte = 1500};
+/* Each sample and each line of text is in 4 formats; one text may have 524,288 lines. */
+const struct cost_bound cost_bound = {.fixed = 30000000, .per_byte = 1500};
 
 static const struct source_path_rule moved = {"/home/me/", "/srv/src"};
 

@@ -544,14 +544,17 @@ static void named_codes_deinit(struct named_codes *c)
 	free(c->items);
 }
 
-static int add_named(const struct cfi_file *f, const Elf64_Sym *sym,
+#define STEPS_TO_SORT 16 /* one function */
+
+static int add_named(const struct cfi_file *f, const Elf64_Sym *sym, uint64_t *steps_left,
 		     struct named_codes *ret)
 {
 	const uint8_t *code = binary_bytes_at(f->binary, sym->st_value, sym->st_size);
 	int err;
 
-	if (!code)
+	if (!code || *steps_left < STEPS_TO_SORT)
 		return 0;
+	*steps_left -= STEPS_TO_SORT;
 	err = vec_grow(&ret->items, &ret->cap, ret->nr + 1, sizeof(*ret->items), 0);
 	if (!err)
 		ret->items[ret->nr++] =
@@ -580,7 +583,7 @@ static int find_named(const struct cfi_file *f, struct cfi_piece *pieces,
 		if (first && !is_covered(rows, first, &sym) &&
 		    !is_of_v8(&symbols, &sym) &&
 		    must_read(first, pieces + nr_pieces, &sym, steps_left))
-			err = add_named(f, &sym, ret);
+			err = add_named(f, &sym, steps_left, ret);
 	}
 	return err;
 }
@@ -595,31 +598,42 @@ static int by_place(const void *va, const void *vb)
 	return (a->size_bytes < b->size_bytes) - (a->size_bytes > b->size_bytes);
 }
 
+/* Returns how many bytes have code of @codes, which are in order. */
+static uint64_t bytes_of(const struct named_codes *codes)
+{
+	uint64_t at = 0, nr = 0;
+
+	for (size_t i = 0; i < codes->nr; i++) {
+		const struct named_code *c = &codes->items[i];
+		uint64_t end = c->vaddr + c->size_bytes;
+
+		if (end > at)
+			nr += end - (c->vaddr > at ? c->vaddr : at);
+		at = end > at ? end : at;
+	}
+	return nr;
+}
+
 /*
  * Adds rows of functions to @found. A function with many names is read once. Others that
  * overlap are entries into each other, which are few: if a file has more of them, code is
- * read twice on average.
+ * read twice on average, and the last functions have no rows.
  */
 static int read_named(const struct cfi_file *f, struct cfi_piece *pieces,
 		      size_t nr_pieces, uint64_t *steps_left, const struct cfi_rows *rows,
 		      struct cfi_rows *found)
 {
 	_cleanup_(named_codes_deinit) struct named_codes codes = {0};
-	uint64_t at = 0, nr_bytes = 0, nr_read = 0;
+	uint64_t max, nr_read = 0;
 	int err = find_named(f, pieces, nr_pieces, steps_left, rows, &codes);
 
 	if (codes.nr)
 		qsort(codes.items, codes.nr, sizeof(*codes.items), by_place);
+	max = 2 * bytes_of(&codes);
 	for (size_t i = 0; i < codes.nr && !err; i++) {
 		const struct named_code *c = &codes.items[i];
-		uint64_t end = c->vaddr + c->size_bytes;
 
-		if (i && !by_place(c, c - 1))
-			continue;
-		if (end > at)
-			nr_bytes += end - (c->vaddr > at ? c->vaddr : at);
-		at = end > at ? end : at;
-		if (nr_read + c->size_bytes > 2 * nr_bytes)
+		if ((i && !by_place(c, c - 1)) || c->size_bytes > max - nr_read)
 			continue;
 		nr_read += c->size_bytes;
 		err = code_frames_read(c->code, c->size_bytes, c->vaddr, steps_left,

@@ -171,7 +171,9 @@ void cfi_object_deinit(struct cfi_object *o)
 
 /* ---- Serves DECODER_CFI_JIT: rows of registered objects, by run-time address ---- */
 
-#define MAX_STEPS (32u << 20) /* of one request: some 0.5 s */
+#define MAX_STEPS      (32u << 20) /* of one request: some 0.5 s */
+
+#define STEPS_PER_BYTE 2 /* of an answer: an object says how many pages of code it has */
 
 /* The file of objects; the collector's own, so it does not shrink while mapped. */
 struct object_file {
@@ -190,6 +192,8 @@ static int answer_object(const struct object_file *f, uint64_t offset,
 			 struct wire_writer *reply)
 {
 	_cleanup_(cfi_object_deinit) struct cfi_object o = {0};
+	size_t before = reply->len;
+	uint64_t steps;
 	int err = 0;
 
 	if (offset < f->len && size_bytes <= f->len - offset)
@@ -205,6 +209,8 @@ static int answer_object(const struct object_file *f, uint64_t offset,
 		wire_put_u64(reply, text->end);
 		cfi_pages_write(&text->rows, text->start, text->start, text->end, reply);
 	}
+	steps = STEPS_PER_BYTE * (uint64_t)(reply->len - before);
+	*steps_left -= steps < *steps_left ? steps : *steps_left;
 	return reply->failed ? -ENOMEM : 0;
 }
 

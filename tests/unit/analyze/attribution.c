@@ -1090,15 +1090,15 @@ static void add_two_lines(uint32_t start_line, uint32_t first, uint32_t last)
 	assert_int_equal(profile_add_code(p, &code), 0);
 }
 
-/* 4096 lines, and 16 for each of the two rows. */
+/* 16384 lines, and 16 for each of the two rows. */
 static void spans_are_bounded(void **state)
 {
 	struct attribution *a;
 
 	(void)state;
-	add_two_lines(11, 12, 11 + 4096 + 32 - 1);
+	add_two_lines(11, 12, 11 + 16384 + 32 - 1);
 	a = ATTRIBUTE();
-	assert_int_equal(file_of(a, "/a.c")->nr_lines, 4096 + 32 - 1);
+	assert_int_equal(file_of(a, "/a.c")->nr_lines, 16384 + 32 - 1);
 	attribution_free(a);
 }
 
@@ -1108,7 +1108,7 @@ static void a_span_over_the_bound_has_no_lines(void **state)
 	struct attribution *a;
 
 	(void)state;
-	add_two_lines(11, 12, 11 + 4096 + 64);
+	add_two_lines(11, 12, 11 + 16384 + 64);
 	add_stack(p, 0, 10, in_app(0x20, "g@/b.c:12"));
 	ADD_CODE(app, 0x2000, "g@/b.c:12", "g@/b.c:14");
 	a = ATTRIBUTE();

@@ -402,13 +402,13 @@ static void texts_are_at_their_lines(void **state)
 	assert_non_null(text_of("/home/me/math.h"));
 }
 
-/* 100,000 empty lines, and 64 for each of the 24 bytes of text, are for all sources. */
+/* 500,000 empty lines, and 64 for each of the 24 bytes of text, are for all sources. */
 static void empty_lines_are_bounded(void **state)
 {
 	const char *app = strpool_add(pool, "/home/me/app.c");
 	const char *math = strpool_add(pool, "/home/me/math.h");
 	const char *fast = strpool_add(pool, "/home/me/fast.py");
-	uint32_t all = 100000 + 64 * 24;
+	uint32_t all = 500000 + 64 * 24;
 
 	(void)state;
 	build_mixed_export(p);

@@ -307,7 +307,7 @@ static void test_known_from_its_middle(void **state)
 
 /* ---- functions of a file ---- */
 
-#define STEPS_OF_SYMBOL 2 /* it is read, and found to be in a piece */
+#define STEPS_OF_SYMBOL 18 /* it is read, found to be in a piece, and sorted */
 
 #define FUNCTION        ".type f,@function\nf:\n.fill 100,1,0x90\nret\n.size f,.-f\n"
 
