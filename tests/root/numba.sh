@@ -23,7 +23,7 @@ programs_of() {
 }
 programs_of new
 if [ -n "$members" ]; then
-	member conv "$PYTHON" "$programs/conv.py" "$(longer 2.5 3)"
+	member conv "$PYTHON" "$programs/conv.py" "$(longer 1 2)"
 	member fast-new "$PYTHON" "$programs/dither.py" fast 0.3
 fi
 programs_of old
