@@ -183,7 +183,7 @@ static int add_file(struct diff_tables *t, enum diff_side s,
 		const struct attribution_line *l = &f->lines[i];
 		const struct item item = {
 			.path = path, .function = l->function, .line = l->line};
-		const struct item_weights weights = {l->self, l->total};
+		const struct item_weights weights = {.self = l->self};
 
 		if (!l->no_code)
 			rc = table_add(&side->lines, t, s, tally_key(path), l->line,
@@ -200,11 +200,135 @@ static int add_function(struct diff_tables *t, enum diff_side s,
 				  .function = f->name,
 				  .object = f->object,
 				  .line = f->start_line};
-	const struct item_weights weights = {f->self, f->total};
+	struct item_weights weights = {.self = f->self};
 
+	if (!*f->file)
+		weights.total = f->total;
 	return table_add(&t->sides[s].functions, t, s, tally_key(f->name),
 			 tally_key(*path ? path : f->object), &item, &weights);
 }
+
+/* ---- totals of a recording ---- */
+
+/*
+ * What an attribution tells apart can be one here: a function or a line of two objects, or
+ * of two files with one path. A stack that has both counts once, so their totals are
+ * counted here.
+ */
+struct stack_counter {
+	const struct profile *p;
+	const struct attribution *a;
+	struct table *table;
+	size_t nr_recordings, recording;
+	uint32_t *items; /* by line of the profile, into table; PROFILE_NONE: none */
+	const uint8_t *uses; /* same, enum line_use; NULL: they count wherever they are */
+	uint32_t *seen; /* by item: the last sample that was counted, + 1 */
+};
+
+static void count_line(struct stack_counter *c, uint32_t number, uint32_t sample,
+		       struct weight weight)
+{
+	uint32_t item = c->items[number];
+
+	if (item == PROFILE_NONE || c->seen[item] == sample + 1)
+		return;
+	c->seen[item] = sample + 1;
+	weight_add(&c->table->weights[item * c->nr_recordings + c->recording].total,
+		   weight);
+}
+
+static void count_stack(struct stack_counter *c, uint32_t sample, struct weight weight)
+{
+	const struct profile_sample *s = &c->p->samples[sample];
+	const uint32_t *stack = profile_stack(c->p, s);
+	bool with_last = c->a->charges[sample].with_last;
+
+	for (uint32_t i = 0; i < s->nr_locations; i++) {
+		const struct profile_location *l = &c->p->locations[stack[i]];
+
+		for (uint32_t k = 0; k < l->nr_lines; k++) {
+			uint32_t number = l->first_line + k;
+
+			if (!c->uses || line_counts(c->uses[number], !i && !k, with_last))
+				count_line(c, number, sample, weight);
+		}
+	}
+}
+
+static int count_totals(struct stack_counter *c)
+{
+	struct weigher weigher = weigher_of(c->p);
+
+	c->seen = calloc(c->table->index.nr + 1, sizeof(*c->seen));
+	if (!c->seen)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < c->p->nr_samples; i++)
+		count_stack(c, i, weigher_weigh(&weigher, &c->p->samples[i]));
+	free(c->seen);
+	return 0;
+}
+
+/* The path on this side of each function's file; freed by the caller. */
+static const char **shared_paths(const struct diff_tables *t, enum diff_side side,
+				 const struct profile *p)
+{
+	const char **paths = calloc(p->nr_functions + 1, sizeof(*paths));
+
+	for (size_t i = 0; paths && i < p->nr_functions; i++)
+		paths[i] = shared_path(t, side, p->functions[i].filename);
+	return paths;
+}
+
+static void find_items(struct stack_counter *c, const char **paths, bool are_lines)
+{
+	for (size_t i = 0; i < c->p->nr_lines; i++) {
+		const struct profile_line *line = &c->p->lines[i];
+		const struct profile_function *f;
+		uint64_t path;
+
+		c->items[i] = PROFILE_NONE;
+		if (line->function == PROFILE_NONE)
+			continue;
+		f = &c->p->functions[line->function];
+		path = tally_key(paths[line->function]);
+		if (*f->filename)
+			c->items[i] =
+				are_lines ? tally_find(&c->table->index, path, line->line)
+					  : tally_find(&c->table->index,
+						       tally_key(f->name), path);
+	}
+}
+
+/* Counts the totals of all lines, and of the functions that have a file. */
+static int add_totals(struct diff_tables *t, enum diff_side s, const struct profile *p,
+		      const struct attribution *a)
+{
+	struct tables_of_side *side = &t->sides[s];
+	_cleanup_free_ const char **paths = shared_paths(t, s, p);
+	_cleanup_free_ uint32_t *items = calloc(p->nr_lines + 1, sizeof(*items));
+	struct stack_counter c = {
+		.p = p,
+		.a = a,
+		.nr_recordings = t->options.sides[s].nr_recordings,
+		.recording = side->nr_added,
+		.items = items,
+	};
+	int rc;
+
+	if (!paths || !items)
+		return -ENOMEM;
+	c.table = &side->functions;
+	find_items(&c, paths, false);
+	rc = count_totals(&c);
+	if (rc)
+		return rc;
+	c.table = &side->lines;
+	c.uses = a->line_uses;
+	find_items(&c, paths, true);
+	return count_totals(&c);
+}
+
+/* ---- texts of a recording ---- */
 
 /*
  * Most lines of all texts of a side, with those that are not known: those of one text of any
@@ -366,6 +490,8 @@ int diff_add(struct profile_diff *d, enum diff_side side, const struct profile *
 		rc = add_file(d->tables, side, &a->files[i]);
 	for (size_t i = 0; i < a->nr_functions && !rc; i++)
 		rc = add_function(d->tables, side, &a->functions[i]);
+	if (!rc)
+		rc = add_totals(d->tables, side, p, a);
 	for (size_t i = 0; i < extra->nr_sources && !rc; i++)
 		rc = add_source(d, side, &extra->sources[i]);
 	if (!rc && d->stacks)

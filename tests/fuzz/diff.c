@@ -98,11 +98,8 @@ static int is_at_most(double part, double whole)
 	return part <= whole * (1 + 1e-6) + 1e-6;
 }
 
-/*
- * The parts of a whole are at most that, unless their sums were saturated. The totals of
- * two files with one path are added up.
- */
-static void check_sums(const struct profile_diff *d, int has_namesakes)
+/* The parts of a whole are at most that, unless their sums were saturated. */
+static void check_sums(const struct profile_diff *d)
 {
 	for (int s = 0; s < NR_DIFF_SIDES; s++) {
 		double whole = d->whole.of[s].value, lines = 0, functions = 0;
@@ -113,11 +110,12 @@ static void check_sums(const struct profile_diff *d, int has_namesakes)
 				return;
 		for (size_t i = 0; i < d->nr_lines; i++) {
 			lines += d->lines[i].self.of[s].value;
-			check(has_namesakes ||
-			      is_at_most(d->lines[i].total.of[s].value, whole));
+			check(is_at_most(d->lines[i].total.of[s].value, whole));
 		}
-		for (size_t i = 0; i < d->nr_functions; i++)
+		for (size_t i = 0; i < d->nr_functions; i++) {
 			functions += d->functions[i].self.of[s].value;
+			check(is_at_most(d->functions[i].total.of[s].value, whole));
+		}
 		check(is_at_most(lines, whole) && is_at_most(functions, whole));
 	}
 }
@@ -138,7 +136,7 @@ static void check_file(const struct diff_file *f)
 	free(is_taken);
 }
 
-static void check_compared(const struct profile_diff *d, int has_namesakes)
+static void check_compared(const struct profile_diff *d)
 {
 	check(d->nr_significant_lines <= d->nr_lines);
 	check(d->nr_significant_functions <= d->nr_functions);
@@ -153,7 +151,7 @@ static void check_compared(const struct profile_diff *d, int has_namesakes)
 	}
 	for (size_t i = 0; i < d->nr_files; i++)
 		check_file(&d->files[i]);
-	check_sums(d, has_namesakes);
+	check_sums(d);
 }
 
 /* ---- the comparison ---- */
@@ -239,15 +237,12 @@ static void compare(struct sides *s, uint8_t flags)
 					     .limit = flags & 128 ? 2 : 0};
 	struct profile_diff *d = NULL;
 	struct error err = {0};
-	int has_namesakes = 0;
 
-	for (size_t i = 0; i < s->nr; i++)
-		has_namesakes |= s->items[i]->nr_namesakes != 0;
 	check(!diff_new(&options, s->pool, &d));
 	if (add_all(d, s, &err)) {
 		check(err.text[0]);
 	} else {
-		check_compared(d, has_namesakes);
+		check_compared(d);
 		judge_and_show(d, s->pool, &shown);
 	}
 	diff_free(d);

@@ -342,6 +342,59 @@ static void moved_files(void **state)
 	assert_int_equal(d->nr_functions, 3);
 }
 
+/*
+ * A stack that has a function of two objects, or of two files with one path, counts once in
+ * its total and in those of its lines. The start code counts as the innermost line only.
+ */
+static void each_stack_counts_once(void **state)
+{
+	struct profile *sides[NR_DIFF_SIDES];
+
+	(void)state;
+	for (int s = 0; s < NR_DIFF_SIDES; s++) {
+		struct profile *p = sides[s] = profile_new(pool);
+		uint32_t app = add_mapping(p, "/home/me/app");
+		uint32_t plugin = add_mapping(p, "/home/me/plugin.so");
+		const char *path = strpool_add(pool, "/home/me/f.h");
+		struct profile_function other = {
+			.name = strpool_add(pool, "f"),
+			.system_name = "",
+			.filename = profile_add_namesake(p, path)};
+		struct profile_line line = {profile_add_function(p, &other), 7};
+		uint32_t main_at =
+			add_location(p, app, 0x10, MISS_NONE,
+				     "main@/home/me/m.c:3|_start@/home/me/s.c:1");
+		uint32_t in_app =
+			add_location(p, app, 0x20, MISS_NONE, "f@/home/me/f.h:7");
+		uint32_t in_plugin =
+			add_location(p, plugin, 0x30, MISS_NONE, "f@/home/me/f.h:7");
+		uint32_t in_other =
+			profile_add_location(p, app, 0x40, MISS_NONE, &line, 1);
+
+		add_stack(p, LB_STACK_COMPLETE, 100, in_plugin, in_app, main_at);
+		add_stack(p, LB_STACK_COMPLETE, 20, in_other, in_app, main_at);
+		add_stack(p, LB_STACK_COMPLETE, 3, main_at);
+		add_stack(p, LB_STACK_COMPLETE, 1,
+			  add_location(p, app, 0x50, MISS_NONE, "_start@/home/me/s.c:1"));
+	}
+	start((struct diff_options){0}, 1, 1);
+	assert_int_equal(add_profile(DIFF_BEFORE, sides[DIFF_BEFORE], "before"), 0);
+	assert_int_equal(add_profile(DIFF_AFTER, sides[DIFF_AFTER], "after"), 0);
+	assert_int_equal(diff_compare(d, &err), 0);
+	assert_int_equal(d->nr_lines, 3);
+	for (size_t i = 0; i < d->nr_lines; i++)
+		near(d->lines[i].total.of[DIFF_AFTER].samples,
+		     !strcmp(d->lines[i].path, "/home/me/f.h")   ? 120
+		     : !strcmp(d->lines[i].path, "/home/me/m.c") ? 123
+								 : 1);
+	assert_int_equal(d->nr_functions, 3);
+	for (size_t i = 0; i < d->nr_functions; i++)
+		near(d->functions[i].total.of[DIFF_BEFORE].samples,
+		     !strcmp(d->functions[i].name, "f")      ? 120
+		     : !strcmp(d->functions[i].name, "main") ? 123
+							     : 124);
+}
+
 static void two_texts_on_a_side(void **state)
 {
 	struct made one = {.rows = (struct row[]){{50, "f@a.py:2"}, {0}},
@@ -700,6 +753,7 @@ int main(void)
 		TEST(lines_with_part_of_text),
 		TEST(lines_with_large_numbers),
 		TEST(moved_files),
+		TEST(each_stack_counts_once),
 		TEST(two_texts_on_a_side),
 		TEST(divided),
 		TEST(divided_by_default),
