@@ -728,21 +728,21 @@ static void who_has_too_many_rows_is_evicted(void **state)
 	of_bob = unwind_object_add(t, 2);
 	fill(t, of_root, 0, 65536);
 	fill(t, of_bob, 0, 65536);
-	fill(t, of_alice, 0, 65536);
 	fill(t, of_alice, 1, 65536);
+	fill(t, of_alice, 2, 65536);
 	use_no_page();
-	kernel.pages[of_alice + 1].used = 1;
+	kernel.pages[of_alice + 2].used = 1;
 	assert_int_equal(fill(t, of_bob, 1, 65536), -ENOSPC);
-	assert_state(of_alice, 0, LB_PAGE_ABSENT);
-	assert_state(of_alice, 1, LB_PAGE_ROWS);
+	assert_state(of_alice, 1, LB_PAGE_ABSENT);
+	assert_state(of_alice, 2, LB_PAGE_ROWS);
 	assert_state(of_bob, 0, LB_PAGE_ROWS);
 	assert_state(of_root, 0, LB_PAGE_ROWS);
 	unwind_tables_grace(t);
-	fill(t, of_alice, 0, 65536);
+	fill(t, of_alice, 1, 65536);
 	use_no_page();
-	kernel.pages[of_alice].used = kernel.pages[of_alice + 1].used = 1;
-	assert_int_equal(fill(t, of_alice, 2, 65536), -ENOSPC);
-	assert_int_equal(kernel.pages[of_alice].state + kernel.pages[of_alice + 1].state,
+	kernel.pages[of_alice + 1].used = kernel.pages[of_alice + 2].used = 1;
+	assert_int_equal(fill(t, of_alice, 3, 65536), -ENOSPC);
+	assert_int_equal(kernel.pages[of_alice + 1].state + kernel.pages[of_alice + 2].state,
 			 LB_PAGE_ROWS);
 	assert_state(of_bob, 0, LB_PAGE_ROWS);
 	assert_state(of_root, 0, LB_PAGE_ROWS);
