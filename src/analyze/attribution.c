@@ -294,12 +294,19 @@ struct code_span {
 	uint32_t first, last; /* 0: none */
 };
 
-static int number_listed(const struct attribution *a, struct tally *files,
-			 struct tally *functions)
+int attribution_number_files(const struct attribution *a, struct tally *files)
 {
 	for (size_t i = 0; i < a->nr_files; i++)
 		if (tally_number(files, tally_key(a->files[i].path), 0) == PROFILE_NONE)
 			return -ENOMEM;
+	return 0;
+}
+
+static int number_listed(const struct attribution *a, struct tally *files,
+			 struct tally *functions)
+{
+	if (attribution_number_files(a, files))
+		return -ENOMEM;
 	for (size_t i = 0; i < a->nr_functions; i++)
 		if (tally_number(functions, tally_key(a->functions[i].name),
 				 tally_key(a->functions[i].file)) == PROFILE_NONE)

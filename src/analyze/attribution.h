@@ -195,6 +195,12 @@ struct weight attribution_unproven_stacks(const struct attribution *a);
 DEFINE_CLEANUP(struct attribution, attribution_free);
 
 /**
+ * Numbers the files by path, (path, 0), as they are in the attribution. @files: empty.
+ * Return: 0 or -ENOMEM.
+ */
+int attribution_number_files(const struct attribution *a, struct tally *files);
+
+/**
  * Finds the first line with text from line @from (> 0) on. A hostile profile has a line of
  * any number: go from one to the next. Return: its number; 0: there is none.
  */

@@ -13,6 +13,7 @@
 #include "analyze/groups.h"
 #include "analyze/hot_lines.h"
 #include "analyze/source.h"
+#include "base/escape.h"
 #include "base/vec.h"
 
 #define ID_DIGITS 12 /* of a container, where it has no name */
@@ -326,13 +327,19 @@ static int list_groups(const struct board_work *w, enum group_by by, enum owner_
 
 /* ---- the source of a file ---- */
 
-static const struct attribution_file *find_file(const struct attribution *a,
-						const char *path)
+/* Finds the hottest file with the path of the place. *@ret_nr: how many files have it. */
+static const struct attribution_file *find_file(const struct board_work *w,
+						size_t *ret_nr)
 {
-	for (size_t i = 0; i < a->nr_files; i++)
-		if (!strcmp(a->files[i].path, path))
-			return &a->files[i];
-	return NULL;
+	const struct attribution_file *hottest = NULL;
+
+	*ret_nr = 0;
+	for (size_t i = w->a->nr_files; i-- > 0;)
+		if (!strcmp(w->a->files[i].path, w->place->path)) {
+			hottest = &w->a->files[i];
+			++*ret_nr;
+		}
+	return hottest;
 }
 
 static const char *text_of(const struct attribution_source *s, uint32_t line)
@@ -392,13 +399,13 @@ static int list_source(const struct board_work *w)
 	static const struct source_search nowhere = {.is_strangers = true};
 	const struct attribution_file *f;
 	struct board *b = w->board;
-	size_t cap = 0;
+	size_t cap = 0, nr_files;
 	int rc;
 
 	/* The collector has read the text with the rights of the program's user. */
 	if (source_attach(w->a, w->p, &nowhere))
 		return -ENOMEM;
-	f = find_file(w->a, w->place->path);
+	f = find_file(w, &nr_files);
 	if (!f) {
 		snprintf(b->note, sizeof(b->note),
 			 "no CPU time is charged to this file%s",
@@ -408,9 +415,15 @@ static int list_source(const struct board_work *w)
 				   "kernel need --runtime or --kernel");
 		return 0;
 	}
+	if (nr_files > 1)
+		text_append(b->note, sizeof(b->note),
+			    "%zu files have this path: this one has the most CPU time, "
+			    "open a container first to see its own",
+			    nr_files);
 	if (!f->source.found)
-		snprintf(b->note, sizeof(b->note),
-			 "the text of this file is not here (yet)");
+		text_append(b->note, sizeof(b->note),
+			    "%sthe text of this file is not here (yet)",
+			    nr_files > 1 ? "; " : "");
 	for (size_t line = 1, next = 0; line <= f->source.nr_lines || next < f->nr_lines;
 	     line++) {
 		const struct attribution_line *at = NULL;

@@ -140,6 +140,7 @@ struct asm_listing {
 	struct listing l;
 	/* width of the column in this piece, up to MAX_INSTRUCTION_COLUMNS */
 	size_t instruction_columns;
+	struct tally files; /* (path, 0); numbers the files of the attribution */
 	bool has_hidden; /* unknown operands were printed */
 };
 
@@ -294,29 +295,29 @@ static void print_skipped(const struct listing *l, size_t nr)
 		    figure_count(nr, "instruction", "instructions").text);
 }
 
-static const char *source_text(const struct listing *l, struct profile_line place)
+static const char *source_text(const struct asm_listing *a, struct profile_line place)
 {
-	const struct attribution *a = l->in->attribution;
-	const char *path = place_file(l->in->profile, place);
+	const struct render_input *in = a->l.in;
+	uint32_t file =
+		tally_find(&a->files, tally_key(place_file(in->profile, place)), 0);
+	const struct attribution_source *source;
 
-	for (size_t i = 0; i < a->nr_files; i++) {
-		const struct attribution_source *source = &a->files[i].source;
-
-		if (strcmp(a->files[i].path, path))
-			continue;
-		return place.line && place.line <= source->nr_lines
-			       ? source->lines[place.line - 1]
-			       : NULL;
-	}
-	return NULL;
+	if (file == PROFILE_NONE)
+		return NULL;
+	source = &in->attribution->files[file].source;
+	return place.line && place.line <= source->nr_lines
+		       ? source->lines[place.line - 1]
+		       : NULL;
 }
 
 /* "line 17   13.7 %   row[x] = new;": the figure is a sum, so it is not in a column. */
-static void print_line_heading(const struct listing *l, const struct machine_piece *piece,
+static void print_line_heading(const struct asm_listing *a,
+			       const struct machine_piece *piece,
 			       const struct asm_line *line)
 {
+	const struct listing *l = &a->l;
 	const struct profile *p = l->in->profile;
-	const char *text = source_text(l, line->place);
+	const char *text = source_text(a, line->place);
 	const char *file = place_file(p, line->place);
 	const char *own =
 		place_file(p, (struct profile_line){.function = piece->function});
@@ -385,7 +386,7 @@ static void print_lines(struct asm_listing *a, const struct asm_lines *lines)
 			weight_add(&rest, line->self);
 			continue;
 		}
-		print_line_heading(l, piece, line);
+		print_line_heading(a, piece, line);
 		print_rows(a, lines, line);
 	}
 	if (!nr_lines)
@@ -485,6 +486,17 @@ static void print_legend(const struct listing *l)
 	paint_end(l, PAINT_DIM);
 }
 
+static int print_pieces(struct asm_listing *a)
+{
+	const struct machine_code *m = a->l.in->machine_code;
+	int rc = attribution_number_files(a->l.in->attribution, &a->files);
+
+	for (size_t i = 0; i < m->nr && !rc; i++)
+		rc = print_piece(a, &m->pieces[i]);
+	tally_deinit(&a->files);
+	return rc;
+}
+
 static void print_closing(const struct asm_listing *a)
 {
 	const struct listing *l = &a->l;
@@ -519,15 +531,16 @@ int render_asm(const struct render_input *in, const struct render_options *opts,
 	const struct machine_code *m = in->machine_code;
 	struct asm_listing a = {.l = {.in = in, .opts = opts, .out = out}};
 	struct listing *l = &a.l;
+	int rc;
 
 	for (size_t i = 0; i < m->nr; i++)
 		for (size_t k = 0; k < m->pieces[i].nr; k++)
 			listing_heat(l, listing_share(l, &m->pieces[i].placed[k].self));
 	render_head(l);
 	print_legend(l);
-	for (size_t i = 0; i < m->nr; i++)
-		if (print_piece(&a, &m->pieces[i]))
-			return -ENOMEM;
+	rc = print_pieces(&a);
+	if (rc)
+		return rc;
 	print_closing(&a);
 	render_misses(l);
 	return render_finish(out);

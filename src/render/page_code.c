@@ -10,15 +10,6 @@
 #define NUMBERS_BYTES  40 /* of an instruction, about */
 #define MAX_TEXT_BYTES 256
 
-/* Numbers the files of the attribution by path. */
-static int number_files(struct tally *files, const struct attribution *a)
-{
-	for (size_t i = 0; i < a->nr_files; i++)
-		if (tally_number(files, tally_key(a->files[i].path), 0) == PROFILE_NONE)
-			return -1;
-	return 0;
-}
-
 static bool has_samples(const struct placed_instruction *in)
 {
 	return !weight_is_zero(&in->self) || !weight_is_zero(&in->below);
@@ -103,7 +94,7 @@ json_t *page_code_value(struct json_builder *b, const struct render_input *in)
 	json_t *pieces = json_array();
 	size_t left = PAGE_MAX_CODE_BYTES;
 
-	if (number_files(&files, in->attribution))
+	if (attribution_number_files(in->attribution, &files))
 		b->failed = true;
 	for (size_t i = 0; in->machine_code && i < in->machine_code->nr; i++)
 		json_add(b, pieces,

@@ -232,6 +232,28 @@ static void test_source_without_text(void **state)
 	assert_string_equal(b->note, "the text of this file is not here (yet)");
 }
 
+/* Two containers have a file of this path; the other one is the hotter. */
+static void test_source_of_namesakes(void **state)
+{
+	struct profile_function other = {.name = "other", .system_name = ""};
+	struct profile_line line = {.line = 9};
+
+	(void)state;
+	build_calls();
+	other.filename = profile_add_namesake(p, strpool_add(pool, "/home/me/a.c"));
+	line.function = profile_add_function(p, &other);
+	add_stack(p, LB_STACK_COMPLETE, 900,
+		  profile_add_location(p, 0, 0x900, MISS_NONE, &line, 1));
+	make((struct board_place){.view = BOARD_SOURCE, .path = "/home/me/a.c"},
+	     BOARD_BY_SELF, NULL);
+	check_rows(50, "   90.0     90.0       9   \n");
+	assert_string_equal(
+		b->note,
+		"2 files have this path: this one has the most CPU time, open a "
+		"container first to see its own; the text of this file is not here "
+		"(yet)");
+}
+
 static void test_source_of_another_file(void **state)
 {
 	(void)state;
@@ -363,6 +385,7 @@ int main(void)
 		TEST(test_find),
 		TEST(test_source),
 		TEST(test_source_without_text),
+		TEST(test_source_of_namesakes),
 		TEST(test_source_of_another_file),
 		TEST(test_nothing),
 		TEST(test_nothing_here),

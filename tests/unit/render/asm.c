@@ -62,6 +62,7 @@ struct scene {
 	struct profile *p;
 	struct attribution *a;
 	struct machine_code *m;
+	bool is_namesake; /* the code's file is not the one with the text */
 };
 
 static uint32_t add_function(struct profile *p, const char *name, const char *file,
@@ -175,6 +176,14 @@ static void scene_init(struct scene *s, const char *object, const char *name)
 	s->p->extra.nr_cpus = 2;
 	mapping = add_mapping(s->p, object);
 	mean = add_function(s->p, name, "/home/me/mean.c", 3);
+	if (s->is_namesake) {
+		const char *path = s->p->functions[mean].filename;
+
+		s->p->functions[mean].filename = profile_add_namesake(s->p, path);
+		add_stack(s->p, 0, 5000,
+			  add_location(s->p, mapping, 0x10, MISS_NONE,
+				       "other@/home/me/mean.c:7"));
+	}
 	div_of = add_function(s->p, "div_of", "/home/me/util.h", 1);
 	add_samples(s->p, mapping, mean, div_of);
 	add_code(s->p, mapping, mean, div_of);
@@ -271,6 +280,22 @@ static void json(void **state)
 	json_decref(root);
 }
 
+/* Another container's file with this path has the text, and more samples. */
+static void text_of_a_namesake(void **state)
+{
+	_cleanup_(scene_deinit) struct scene s = {0};
+	_cleanup_free_ char *text = NULL;
+
+	(void)state;
+	s.is_namesake = true;
+	scene_init(&s, "/home/me/mean", "mean");
+	set_instructions(&s.m->pieces[0], NULL);
+	assert_int_equal(machine_code_place(s.m, s.p), 0);
+	text = render(&s, &(struct render_options){.context = 2}, false);
+	assert_non_null(strstr(text, "line 7   "));
+	assert_null(strstr(text, "div_of(x[i]"));
+}
+
 static void of_a_stranger(void **state)
 {
 	_cleanup_(scene_deinit) struct scene s = {0};
@@ -363,8 +388,11 @@ static void collapsed_rows(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(listings),       cmocka_unit_test(json),
-		cmocka_unit_test(of_a_stranger),  cmocka_unit_test(without_instructions),
+		cmocka_unit_test(listings),
+		cmocka_unit_test(json),
+		cmocka_unit_test(text_of_a_namesake),
+		cmocka_unit_test(of_a_stranger),
+		cmocka_unit_test(without_instructions),
 		cmocka_unit_test(collapsed_rows),
 	};
 

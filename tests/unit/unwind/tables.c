@@ -742,7 +742,8 @@ static void who_has_too_many_rows_is_evicted(void **state)
 	use_no_page();
 	kernel.pages[of_alice + 1].used = kernel.pages[of_alice + 2].used = 1;
 	assert_int_equal(fill(t, of_alice, 3, 65536), -ENOSPC);
-	assert_int_equal(kernel.pages[of_alice + 1].state + kernel.pages[of_alice + 2].state,
+	assert_int_equal(kernel.pages[of_alice + 1].state +
+				 kernel.pages[of_alice + 2].state,
 			 LB_PAGE_ROWS);
 	assert_state(of_bob, 0, LB_PAGE_ROWS);
 	assert_state(of_root, 0, LB_PAGE_ROWS);
