@@ -20,6 +20,8 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/hash.h"
+#include "base/hashmap.h"
 #include "base/path.h"
 #include "render/listing.h"
 #include "render/text.h"
@@ -480,29 +482,56 @@ static bool is_only(const struct diff_file *f, enum diff_side s)
 	return f->nr_significant && f->self[s] > 0 && !(f->self[!s] > 0);
 }
 
+static bool has_name(uint32_t file, const void *key, const void *ctx)
+{
+	const struct diff_file *files = ctx;
+
+	return !strcmp(path_basename(files[file].path), key);
+}
+
+static uint64_t hash_name(const char *name)
+{
+	return hash_bytes(0, name, strlen(name));
+}
+
+/* Indexes the files that have CPU only after by name: the first of each. */
+static int index_new_files(const struct profile_diff *d, struct hashmap *names)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < d->nr_files && !rc; i++) {
+		const char *name = path_basename(d->files[i].path);
+
+		if (is_only(&d->files[i], DIFF_AFTER) &&
+		    hashmap_get(names, hash_name(name), has_name, name, d->files) ==
+			    HASHMAP_NONE)
+			rc = hashmap_add(names, hash_name(name), (uint32_t)i);
+	}
+	return rc;
+}
+
 /* The same file under another path looks like lines that are gone and others that are new. */
 static void print_moved(const struct listing *l)
 {
 	const struct profile_diff *d = l->in->diff;
+	_cleanup_(hashmap_deinit) struct hashmap names = {0};
+	int rc = index_new_files(d, &names);
 
-	for (size_t i = 0; i < d->nr_files; i++) {
-		const char *before = d->files[i].path;
+	for (size_t i = 0; i < d->nr_files && !rc; i++) {
+		const char *before = d->files[i].path, *name = path_basename(before);
+		uint32_t after = HASHMAP_NONE;
 
-		if (!is_only(&d->files[i], DIFF_BEFORE))
+		if (is_only(&d->files[i], DIFF_BEFORE))
+			after = hashmap_get(&names, hash_name(name), has_name, name,
+					    d->files);
+		if (after == HASHMAP_NONE)
 			continue;
-		for (size_t k = 0; k < d->nr_files; k++) {
-			const char *after = d->files[k].path;
-
-			if (!is_only(&d->files[k], DIFF_AFTER) ||
-			    strcmp(path_basename(before), path_basename(after)) != 0)
-				continue;
-			listing_sentence(
-				l, 0, 0,
-				"%s has CPU only before, %s only after. If it is "
-				"the same file, compare with --moved %s=%s.",
-				before, after, before, after);
-			return;
-		}
+		listing_sentence(l, 0, 0,
+				 "%s has CPU only before, %s only after. If it is "
+				 "the same file, compare with --moved %s=%s.",
+				 before, d->files[after].path, before,
+				 d->files[after].path);
+		return;
 	}
 }
 
