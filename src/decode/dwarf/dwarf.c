@@ -425,14 +425,14 @@ static bool same_function(const struct decoded *d, struct frame_place a,
 static void add_elsewhere(struct unfinished_piece *p, uint64_t vaddr,
 			  struct frame_place place, uint32_t first, uint32_t end)
 {
-	if (end > LINE_SEEN_MAX_LINE)
-		end = LINE_SEEN_MAX_LINE;
-	if (first >= end || !debug_spend(p->d->unit.file, end - first))
+	if (first >= end || !debug_spend(p->d->unit.file, (end - first) / 64 + 1))
 		return;
-	for (uint32_t line = first; line < end && !p->failed; line++) {
+	for (uint32_t line = first; !p->failed; line++) {
+		line = line_rows_next_seen(&p->d->rows, place.file, line, end);
+		if (line >= end)
+			return;
 		place.line = line;
-		if (line_rows_seen(&p->d->rows, place.file, line))
-			add_row(p, vaddr, place);
+		add_row(p, vaddr, place);
 	}
 }
 

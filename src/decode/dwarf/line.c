@@ -66,15 +66,33 @@ static bool see(struct line_rows *r, uint32_t file, uint32_t line)
 	}
 	seen = &r->seen[file];
 	cap = seen->cap;
-	if (line / 8 >= cap) {
+	if (line / 64 >= cap) {
 		if (r->seen_bytes + line / 8 > LINE_SEEN_BYTES)
 			return true;
-		if (vec_grow(&seen->bits, &seen->cap, line / 8 + 1, 1, 0))
+		if (vec_grow(&seen->bits, &seen->cap, line / 64 + 1, sizeof(*seen->bits),
+			     0))
 			return false;
-		r->seen_bytes += seen->cap - cap;
+		r->seen_bytes += (seen->cap - cap) * sizeof(*seen->bits);
 	}
-	seen->bits[line / 8] |= (uint8_t)(1u << line % 8);
+	seen->bits[line / 64] |= 1ULL << line % 64;
 	return true;
+}
+
+uint32_t line_rows_next_seen(const struct line_rows *r, uint32_t file, uint32_t line,
+			     uint32_t end)
+{
+	const struct line_seen *seen = file < r->nr_seen ? &r->seen[file] : NULL;
+
+	while (seen && line < end && line / 64 < seen->cap) {
+		uint64_t rest = seen->bits[line / 64] >> line % 64;
+
+		if (rest) {
+			line += (uint32_t)__builtin_ctzll(rest);
+			return line < end ? line : end;
+		}
+		line = (line / 64 + 1) * 64;
+	}
+	return end;
 }
 
 static void keep(struct line_rows *r, struct address_hit row, size_t i)

@@ -51,8 +51,8 @@ struct line_rows {
 	struct address_hit *items;
 	size_t nr, cap;
 	struct line_seen {
-		uint8_t *bits; /* one bit per line */
-		size_t cap;
+		uint64_t *bits; /* one bit per line */
+		size_t cap; /* words */
 	} * seen; /* by file number */
 	size_t nr_seen, cap_seen;
 	size_t seen_bytes;
@@ -70,11 +70,9 @@ void line_rows_start(struct line_rows *r);
 /** After the last row: sorts the rows, and sets those of each piece. */
 void line_rows_finish(struct line_rows *r);
 
-static inline bool line_rows_seen(const struct line_rows *r, uint32_t file, uint32_t line)
-{
-	return file < r->nr_seen && line / 8 < r->seen[file].cap &&
-	       (r->seen[file].bits[line / 8] >> line % 8 & 1);
-}
+/** Returns the first line of [@line, @end) that has code anywhere in the unit; @end: none. */
+uint32_t line_rows_next_seen(const struct line_rows *r, uint32_t file, uint32_t line,
+			     uint32_t end);
 
 #define LINE_MAX_FILES (1u << 20) /* and directories; more is malformed */
 

@@ -16,14 +16,16 @@
 
 struct name_text {
 	char *buf;
-	size_t size, len; /* len < size; the rest is dropped */
+	size_t size, len; /* len < size */
+	bool is_full; /* something was dropped, so all that follows is */
 };
 
 static void text_add_n(struct name_text *t, const char *s, size_t len)
 {
-	size_t room = t->size - 1 - t->len;
+	size_t room = t->is_full ? 0 : t->size - 1 - t->len;
 
 	if (len > room) {
+		t->is_full = true;
 		len = room;
 		/* Do not split a UTF-8 character. */
 		while (len && ((unsigned char)s[len] & 0xc0) == 0x80)
@@ -81,6 +83,14 @@ static size_t add_utf8(struct name_text *t, const char *s, size_t len)
 	return 3 * nr;
 }
 
+/* Return: where the next ">" begins; @len: there is none. */
+static size_t find_closing(const char *s, size_t from, size_t len)
+{
+	const char *at = memmem(s + from, len - from, "_3e", 3);
+
+	return at ? (size_t)(at - s) : len;
+}
+
 /*
  * Adds @s with its escapes decoded.
  * @type  the name of a type, in which any character may be escaped. In function names,
@@ -89,22 +99,26 @@ static size_t add_utf8(struct name_text *t, const char *s, size_t len)
  */
 static void add_unescaped(struct name_text *t, const char *s, size_t len, bool type)
 {
+	size_t closing = 0; /* the first "_3e" from here on; @len: there is none */
 	bool open = false;
 
-	for (size_t i = 0, n; i < len; i += n) {
+	for (size_t i = 0, n; i < len && !t->is_full; i += n) {
 		int byte = escaped_byte(s + i, len - i);
 		bool meant;
 
 		n = add_utf8(t, s + i, len - i);
 		if (n)
 			continue;
-		if (byte == '<' && !type)
-			open = meant = memmem(s + i + 3, len - i - 3, "_3e", 3);
-		else if (byte == '>' && !type)
+		if (byte == '<' && !type) {
+			if (closing < i + 3)
+				closing = find_closing(s, i + 3, len);
+			open = meant = closing < len;
+		} else if (byte == '>' && !type) {
 			meant = open;
-		else
+		} else {
 			meant = type && byte >= ' ' && byte < 0x7f && !isalnum(byte) &&
 				byte != '_';
+		}
 		n = meant ? 3 : 1;
 		text_add_n(t, meant ? &(char){(char)byte} : s + i, 1);
 	}
@@ -143,7 +157,7 @@ static bool read_type(const char **p, struct name_text *t, unsigned int depth);
 static bool skip_template(const char **p, unsigned int depth)
 {
 	char scratch[2];
-	struct name_text nowhere = {scratch, sizeof(scratch), 0};
+	struct name_text nowhere = {.buf = scratch, .size = sizeof(scratch)};
 
 	(*p)++;
 	while (**p != 'E')
@@ -236,7 +250,7 @@ static bool read_params(const char **p, struct name_text *t, unsigned int depth)
 static bool read_array(const char **p, struct name_text *t, unsigned int depth)
 {
 	char rest[64];
-	struct name_text r = {rest, sizeof(rest), 0};
+	struct name_text r = {.buf = rest, .size = sizeof(rest)};
 
 	text_add(t, "array(");
 	if (!read_type(p, t, depth + 1))
@@ -347,7 +361,7 @@ static bool is_generator_next(const char *ident, size_t len, const char *types)
 /* Reads the identifiers of a name, up to its tags. */
 static bool read_path(const char **p, bool nested, struct numba_name *ret)
 {
-	struct name_text t = {ret->path, sizeof(ret->path), 0};
+	struct name_text t = {.buf = ret->path, .size = sizeof(ret->path)};
 	const char *ident;
 	size_t len;
 
@@ -404,7 +418,7 @@ const char *numba_name_text(const struct numba_name *name, char *buf, size_t siz
 		[NUMBA_GUFUNC] = " (gufunc loop)",
 		[NUMBA_FINALIZER] = " (finalizer)",
 	};
-	struct name_text t = {buf, size, 0};
+	struct name_text t = {.buf = buf, .size = size};
 
 	buf[0] = '\0';
 	text_add(&t, name->path);
@@ -432,7 +446,7 @@ static int read_args(const char *symbol, struct name_text *t)
 
 const char *numba_name_types(const char *symbol, char *buf, size_t size)
 {
-	struct name_text t = {buf, size, 0};
+	struct name_text t = {.buf = buf, .size = size};
 
 	text_add(&t, "(");
 	if (read_args(symbol, &t) < 0)
@@ -445,7 +459,7 @@ const char *numba_name_types(const char *symbol, char *buf, size_t size)
 int numba_name_nr_args(const char *symbol)
 {
 	char scratch[2];
-	struct name_text nowhere = {scratch, sizeof(scratch), 0};
+	struct name_text nowhere = {.buf = scratch, .size = sizeof(scratch)};
 
 	return read_args(symbol, &nowhere);
 }
@@ -466,7 +480,7 @@ const char *numba_name_generated(const char *function, const char *prange, char 
 {
 	/* "jit_wrapper__function_round__at_0x7f8f7a3fb250_", "jit_wrapper__sum_" */
 	static const char *const before[] = {"built_in_", "function_"};
-	struct name_text t = {buf, size, 0};
+	struct name_text t = {.buf = buf, .size = size};
 	const char *wrapped = strstr(function, JIT_WRAPS), *end;
 
 	buf[0] = '\0';

@@ -122,6 +122,9 @@ static void long_names_are_cut(void **state)
 	/* Not truncated within a character. */
 	assert_true(numba_name_parse("_ZN8__main__8xy_c3_a9E", &name));
 	assert_string_equal(numba_name_text(&name, buf, sizeof(buf)), "__main__.xy");
+	/* What follows a character without room does not take its place. */
+	assert_string_equal(numba_name_types("_ZN1a1bE8x_c3_a9z", buf, 4), "(x");
+	assert_string_equal(numba_name_types("_ZN1a1bE8x_c3_a9z", buf, 7), "(x\u00e9z)");
 }
 
 static void generated_functions_are_known(void **state)
