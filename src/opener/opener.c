@@ -180,13 +180,21 @@ static bool is_whole(const struct look *look, bool has_fd)
 	       (look->text != NULL) == (with_text && !look->rc);
 }
 
+/* An opener that was taken over could open more than files to read. */
+static bool is_read_only(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags >= 0 && (flags & O_ACCMODE) == O_RDONLY;
+}
+
 static bool take_result(struct wire_reader *reply, struct look *look, struct tenant who,
 			int *fds, size_t nr_fds, size_t *used)
 {
 	bool has_fd = false;
 
 	if (!look_get_result(reply, look, &has_fd) || !is_whole(look, has_fd) ||
-	    (has_fd && *used == nr_fds))
+	    (has_fd && (*used == nr_fds || !is_read_only(fds[*used]))))
 		return false;
 	if (!has_fd)
 		return true;

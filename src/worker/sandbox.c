@@ -29,6 +29,14 @@
 #include "worker/syscall_filter.h"
 #include "worker/worker.h"
 
+#if defined(__SANITIZE_ADDRESS__) /* gcc */
+#define HAS_ADDRESS_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) /* clang */
+#define HAS_ADDRESS_SANITIZER
+#endif
+#endif
+
 /*
  * The seccomp filter:
  *
@@ -60,7 +68,6 @@ static const uint32_t basic[] = {
 	SYS_futex,
 	SYS_clock_gettime,
 	SYS_getrandom,
-	SYS_write, /* to the socket: nothing else is writable */
 	SYS_sched_yield,
 	SYS_restart_syscall,
 	/* for abort(3) and reports of sanitizers */
@@ -74,21 +81,25 @@ static const uint32_t basic[] = {
 	SYS_exit_group,
 };
 
-/* Libraries that decode read files by many different calls. */
+/* Libraries that decode read files by many different calls. What it has is read-only. */
 static const uint32_t of_decoder[] = {
-	SYS_pread64, SYS_fstat,    SYS_lseek,  SYS_read,      SYS_readv,
-	SYS_preadv,  SYS_recvfrom, SYS_sendto, SYS_getrusage, SYS_gettimeofday,
+	SYS_pread64,  SYS_fstat,  SYS_lseek,     SYS_read,         SYS_readv, SYS_preadv,
+	SYS_recvfrom, SYS_sendto, SYS_getrusage, SYS_gettimeofday, SYS_write,
 };
 
 static const uint32_t of_reader[] = {
-	SYS_process_vm_readv,
+	SYS_process_vm_readv, SYS_write, /* it has nothing to write to */
 };
 
 /*
  * To look up and read files as a target's user. openat2(2) has its flags in memory, which
- * the filter cannot read; RLIMIT_FSIZE stops writes to regular files.
+ * the filter cannot read: an opener may open /proc/PID/mem or a device for writing. So no
+ * call writes. Only a report of AddressSanitizer has to.
  */
 static const uint32_t of_opener[] = {
+#ifdef HAS_ADDRESS_SANITIZER
+	SYS_write,
+#endif
 	SYS_openat2,    SYS_read,     SYS_pread64,  SYS_readlinkat, SYS_statx,
 	SYS_newfstatat, SYS_fstat,    SYS_fstatfs,  SYS_getdents64, SYS_lseek,
 	SYS_fgetxattr,  SYS_setfsuid, SYS_setfsgid, SYS_getgroups,  SYS_setgroups,
@@ -175,14 +186,6 @@ static int filter_calls(enum worker_kind kind)
  * (demangling) shall end in a fault.
  */
 #define MAX_STACK_BYTES (8u << 20)
-
-#if defined(__SANITIZE_ADDRESS__) /* gcc */
-#define HAS_ADDRESS_SANITIZER
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) /* clang */
-#define HAS_ADDRESS_SANITIZER
-#endif
-#endif
 
 /*
  * Landlock's numbers (linux/landlock.h), because the headers of a build machine may be

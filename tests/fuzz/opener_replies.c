@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What an opener answers, as the collector reads it. First byte: how many looks are made,
- * and how many descriptors each answer has; from 144 on, at two processes at once. Rest: the answers, each of u16 bytes and these
- * bytes; an empty one does not come in time. A look that succeeded has what it was made for,
- * no descriptor is left open, and a malformed answer is counted.
+ * and how many descriptors each answer has; from 72 to 143, that can be written to; from 144
+ * on, at two processes at once. Rest: the answers, each of u16 bytes and these bytes; an
+ * empty one does not come in time. A look that succeeded has what it was made for, no
+ * descriptor can be written to or is left open, and a malformed answer is counted.
  */
 #include <assert.h>
 #include <errno.h>
@@ -44,7 +45,7 @@ static void check_look(struct look *look, int rc)
 	assert((look->text != NULL) ==
 	       (!look->rc && !with_fd && look->what != LOOK_FACTS));
 	assert(look->text ? !look->text[look->len] : !look->len);
-	assert(look->fd < 0 || fcntl(look->fd, F_GETFD) >= 0);
+	assert(look->fd < 0 || (fcntl(look->fd, F_GETFL) & O_ACCMODE) == O_RDONLY);
 	look_deinit(look);
 }
 
@@ -77,6 +78,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	nr = data[0] % OPENER_MAX_LOOKS + 1u;
 	worker.nr_fds = data[0] / OPENER_MAX_LOOKS % (OPENER_MAX_LOOKS + 1);
 	at_two = data[0] >= 2 * OPENER_MAX_LOOKS * (OPENER_MAX_LOOKS + 1);
+	worker.access = data[0] / (OPENER_MAX_LOOKS * (OPENER_MAX_LOOKS + 1)) == 1
+				? O_RDWR
+				: O_RDONLY;
 	worker.replies = (struct pieces){data + 1, size - 1};
 	if (opener_begin(NULL))
 		abort();

@@ -17,6 +17,7 @@ static struct worker {
 	struct pieces replies;
 	void *reply; /* heap */
 	size_t nr_fds; /* with each reply */
+	int access; /* O_RDONLY, or with what else they were opened */
 	size_t nr_fds_left; /* of the last one */
 } worker;
 
@@ -70,7 +71,7 @@ size_t worker_take_fds(struct worker *w, int *ret, size_t max)
 	if (nr > max)
 		return 0;
 	for (size_t i = 0; i < nr; i++) {
-		ret[i] = fcntl(0, F_DUPFD_CLOEXEC, 3);
+		ret[i] = open("/dev/null", w->access | O_CLOEXEC);
 		assert(ret[i] >= 0);
 	}
 	return nr;

@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <grp.h>
+#include <linux/openat2.h>
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <signal.h>
@@ -47,6 +48,7 @@ enum test_op {
 	/* str of each forbidden call that did not give EPERM, "", u32 calls tried */
 	OP_BREAK_OUT,
 	OP_BREAK_OUT_OF_READER, /* same */
+	OP_BREAK_OUT_OF_OPENER, /* same */
 	OP_STATE, /* u32 has an environment, u32 pid, u32 each open descriptor */
 	OP_HIDE_MEMORY, /* same, of ways around RLIMIT_DATA */
 	OP_DECODE, /* fds[0] is an ELF file: u32 symbols, u32 units of DWARF */
@@ -208,6 +210,72 @@ OP(op_break_out_of_reader)
 	return all_tried(reply);
 }
 
+/* An opener may open anything, to write, too. No call writes then. */
+static void try_writes(struct wire_writer *reply)
+{
+	const struct open_how how = {.flags = O_RDWR | O_CLOEXEC};
+	char path[64], byte = 0;
+	struct iovec iov = {&byte, 1};
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)getppid());
+	fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+	if (fd < 0)
+		fd = STDERR_FILENO;
+#ifndef HAS_ADDRESS_SANITIZER /* its reports need write(2) */
+	TRY("write", SYS_write, fd, &byte, 1);
+#endif
+	TRY("writev", SYS_writev, fd, &iov, 1);
+	TRY("pwrite64", SYS_pwrite64, fd, &byte, 1, 0);
+	TRY("pwritev", SYS_pwritev, fd, &iov, 1, 0, 0);
+	TRY("pwritev2", SYS_pwritev2, fd, &iov, 1, 0, 0, 0);
+	TRY("sendfile", SYS_sendfile, fd, STDIN_FILENO, NULL, 1);
+	TRY("copy_file_range", SYS_copy_file_range, STDIN_FILENO, NULL, fd, NULL, 1, 0);
+	TRY("splice", SYS_splice, STDIN_FILENO, NULL, fd, NULL, 1, 0);
+	TRY("vmsplice", SYS_vmsplice, fd, &iov, 1, 0);
+	TRY("fallocate", SYS_fallocate, fd, 0, 0, 1);
+	TRY("ftruncate", SYS_ftruncate, fd, 0);
+	TRY("mmap of a file", SYS_mmap, NULL, 4096, PROT_WRITE, MAP_SHARED, fd, 0);
+	TRY("ioctl", SYS_ioctl, fd, 0);
+	TRY("fcntl", SYS_fcntl, fd, F_SETFL, O_ASYNC);
+	TRY("dup", SYS_dup, fd);
+	TRY("fchmod", SYS_fchmod, fd, 0777);
+	TRY("fchown", SYS_fchown, fd, 0, 0);
+	TRY("fsetxattr", SYS_fsetxattr, fd, "user.x", "", 0, 0);
+	TRY("utimensat", SYS_utimensat, fd, NULL, NULL, 0);
+	TRY("io_submit", SYS_io_submit, 0, 0, NULL);
+}
+
+static void try_names(struct wire_writer *reply)
+{
+	TRY("openat write", SYS_openat, AT_FDCWD, "/tmp/x", O_WRONLY);
+	TRY("openat create", SYS_openat, AT_FDCWD, "/tmp/x", O_RDONLY | O_CREAT, 0600);
+	TRY("openat truncate", SYS_openat, AT_FDCWD, "/tmp/x", O_RDONLY | O_TRUNC);
+	TRY("unlinkat", SYS_unlinkat, AT_FDCWD, "/tmp/nothing", 0);
+	TRY("mkdirat", SYS_mkdirat, AT_FDCWD, "/tmp/nothing", 0);
+	TRY("mknodat", SYS_mknodat, AT_FDCWD, "/tmp/nothing", S_IFREG, 0);
+	TRY("linkat", SYS_linkat, AT_FDCWD, "/tmp/a", AT_FDCWD, "/tmp/b", 0);
+	TRY("symlinkat", SYS_symlinkat, "/tmp/a", AT_FDCWD, "/tmp/b");
+	TRY("renameat2", SYS_renameat2, AT_FDCWD, "/tmp/a", AT_FDCWD, "/tmp/b", 0);
+	TRY("memfd_create", SYS_memfd_create, "x", 0);
+	TRY("chroot", SYS_chroot, "/");
+	TRY("mount", SYS_mount, "x", "/mnt", "tmpfs", 0, NULL);
+}
+
+OP(op_break_out_of_opener)
+{
+	struct iovec iov = {0};
+
+	UNUSED;
+	TRY("process_vm_readv", SYS_process_vm_readv, getppid(), &iov, 1, &iov, 1, 0);
+	try_writes(reply);
+	try_names(reply);
+	try_processes(reply);
+	try_the_rest(reply);
+	try_code(reply);
+	return all_tried(reply);
+}
+
 OP(op_hide_memory)
 {
 	const int rw = PROT_READ | PROT_WRITE;
@@ -281,9 +349,13 @@ OP(op_wait)
 }
 
 static const worker_op test_ops[NR_TEST_OPS] = {
-	[OP_BREAK_OUT] = op_break_out, [OP_BREAK_OUT_OF_READER] = op_break_out_of_reader,
-	[OP_STATE] = op_state,         [OP_HIDE_MEMORY] = op_hide_memory,
-	[OP_DECODE] = op_decode,       [OP_WAIT] = op_wait,
+	[OP_BREAK_OUT] = op_break_out,
+	[OP_BREAK_OUT_OF_READER] = op_break_out_of_reader,
+	[OP_BREAK_OUT_OF_OPENER] = op_break_out_of_opener,
+	[OP_STATE] = op_state,
+	[OP_HIDE_MEMORY] = op_hide_memory,
+	[OP_DECODE] = op_decode,
+	[OP_WAIT] = op_wait,
 };
 
 /* ---- the collector's side ---- */
@@ -303,6 +375,13 @@ static int set_up(void **state)
 static int set_up_reader(void **state)
 {
 	const struct worker_config config = {.kind = WORKER_READER};
+
+	return worker_new(&config, (struct worker **)state, NULL);
+}
+
+static int set_up_opener(void **state)
+{
+	const struct worker_config config = {.kind = WORKER_OPENER};
 
 	return worker_new(&config, (struct worker **)state, NULL);
 }
@@ -359,6 +438,11 @@ static void forbidden_calls_answer_eperm(void **state)
 static void a_reader_can_do_no_more(void **state)
 {
 	break_out(*state, OP_BREAK_OUT_OF_READER);
+}
+
+static void an_opener_writes_nothing(void **state)
+{
+	break_out(*state, OP_BREAK_OUT_OF_OPENER);
 }
 
 static void memory_cannot_hide_from_its_limit(void **state)
@@ -648,12 +732,14 @@ static void run_by_hand_it_leaves(void **state)
 
 #define TEST(name)        cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 #define TEST_READER(name) cmocka_unit_test_setup_teardown(name, set_up_reader, tear_down)
+#define TEST_OPENER(name) cmocka_unit_test_setup_teardown(name, set_up_opener, tear_down)
 
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(forbidden_calls_answer_eperm),
 		TEST_READER(a_reader_can_do_no_more),
+		TEST_OPENER(an_opener_writes_nothing),
 		TEST(memory_cannot_hide_from_its_limit),
 		TEST_READER(memory_cannot_hide_from_its_limit),
 		TEST(the_child_has_nothing_of_ours),
