@@ -37,7 +37,8 @@
 #define STACK_BYTES 16384
 #define IDLE        0u
 #define END         UINT32_MAX
-#define ORPHANED    (UINT32_MAX - 1)
+/* How often the parent's end is looked for, seconds. */
+#define PARENT_S 1
 
 /* Of one closer; shared with it. */
 struct closer {
@@ -47,8 +48,7 @@ struct closer {
 };
 
 struct shared {
-	/* Wanted. END: all end. ORPHANED: the process whose descriptors they are is gone. */
-	_Atomic uint32_t nr_closers;
+	_Atomic uint32_t nr_closers; /* wanted; END: all end */
 	_Atomic uint64_t
 		targets[MAX_FDS / 64]; /* bits of descriptors of files of targets */
 	struct closer closers[HARD_MAX];
@@ -116,9 +116,11 @@ static void close_others(struct shared *shared)
 
 /* ---- the processes that close ---- */
 
-static void wait_while(_Atomic uint32_t *word, uint32_t value)
+/* @most  NULL: without a limit */
+static void wait_while(_Atomic uint32_t *word, uint32_t value,
+		       const struct timespec *most)
 {
-	syscall(SYS_futex, word, FUTEX_WAIT, value, NULL, NULL, 0);
+	syscall(SYS_futex, word, FUTEX_WAIT, value, most, NULL, 0);
 }
 
 static void wake(_Atomic uint32_t *word)
@@ -126,22 +128,8 @@ static void wake(_Atomic uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* Of the first of them, which the others share. */
-static struct {
-	struct shared *shared;
-	pid_t parent;
-} closing;
-
-/*
- * The parent may have been killed while a closer is stuck. What is open in the table then
- * stays open: perf events, and the sockets at whose end other processes end.
- */
-static void on_parents_death(int signal)
-{
-	(void)signal;
-	if (getppid() != closing.parent)
-		atomic_store(&closing.shared->nr_closers, ORPHANED);
-}
+/* Of all closers: they share the memory of the first one. */
+static struct shared *closing;
 
 static _Noreturn int close_for_ever(void *arg)
 {
@@ -154,12 +142,12 @@ static _Noreturn int close_for_ever(void *arg)
 		if (nr == END)
 			syscall(SYS_exit, 0);
 		if (nr == IDLE) {
-			wait_while(&c->nr, IDLE);
+			wait_while(&c->nr, IDLE, NULL);
 			continue;
 		}
 		for (uint32_t i = 0; i < nr && i < AT_ONCE; i++) {
 			/* First: while it is being closed, its number may be used again. */
-			mark(closing.shared, c->fds[i], false);
+			mark(closing, c->fds[i], false);
 			syscall(SYS_close, c->fds[i]);
 		}
 		atomic_store(&c->nr, IDLE);
@@ -177,63 +165,47 @@ static _Noreturn void end_closers(struct shared *shared, uint32_t nr)
 	_exit(0);
 }
 
-static void watch_parent(struct shared *shared, pid_t parent)
-{
-	const struct sigaction action = {.sa_handler = on_parents_death};
-
-	closing.shared = shared;
-	closing.parent = parent;
-	sigaction(SIGTERM, &action, NULL);
-	prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
-	if (getppid() != parent)
-		_exit(1);
-}
-
 static int start_closer(struct closer *c, char *stack_end)
 {
 	/* They get no signals. */
 	return clone(close_for_ever, stack_end, CLONE_VM | CLONE_FILES | CLONE_FS, c);
 }
 
-static void let_signal(int how)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigprocmask(how, &set, NULL);
-}
-
-/* Closers share its memory, and so need none of their own. */
+/*
+ * Closers share its memory, and so need none of their own.
+ *
+ * The parent may be killed while a closer is stuck. What is open in the table then stays open:
+ * perf events, and the sockets at whose end other processes end. A parent-death signal would
+ * not do: the kernel sends it with the rights of the one who dies, and a collector that has
+ * become another user may not signal a process of root.
+ */
 static _Noreturn void start_closers(struct shared *shared, pid_t parent)
 {
 	static _Alignas(64) char stacks[HARD_MAX][STACK_BYTES];
+	const struct timespec pause = {.tv_nsec = 100000000};
+	const struct timespec while_it_lives = {.tv_sec = PARENT_S};
 	uint32_t nr = 0;
 
-	watch_parent(shared, parent);
+	closing = shared;
 	prctl(PR_SET_NAME, "lineburn-closer", 0, 0, 0);
 	if (capabilities_keep(0, false) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		_exit(1);
 	for (;;) {
 		uint32_t wanted = atomic_load(&shared->nr_closers);
-		const struct timespec pause = {.tv_nsec = 100000000};
 
-		if (wanted == ORPHANED) {
+		if (wanted == END)
+			end_closers(shared, nr);
+		if (getppid() != parent) {
 			close_others(shared);
 			_exit(0);
 		}
-		if (wanted == END)
-			end_closers(shared, nr);
-		if (nr == wanted || nr == HARD_MAX) {
-			let_signal(SIG_UNBLOCK);
-			wait_while(&shared->nr_closers, wanted);
-			let_signal(SIG_BLOCK);
-		} else if (start_closer(&shared->closers[nr], stacks[nr] + STACK_BYTES) >=
-			   0) {
+		if (nr == wanted || nr == HARD_MAX)
+			wait_while(&shared->nr_closers, wanted, &while_it_lives);
+		else if (start_closer(&shared->closers[nr], stacks[nr] + STACK_BYTES) >=
+			 0)
 			nr++;
-		} else {
+		else
 			nanosleep(&pause, NULL);
-		}
 	}
 }
 
