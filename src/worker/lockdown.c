@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/bpf.h>
+#include <linux/fs.h>
 #include <linux/sockios.h>
 #include <sched.h>
 #include <stdint.h>
@@ -70,12 +71,16 @@ static const uint32_t refused[] = {
 	/* other processes */
 	SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp, SYS_tkill,
 	SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_setpriority, SYS_ioprio_set,
-	SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr, SYS_migrate_pages,
-	SYS_move_pages,
+	SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr,
+	SYS_sched_setaffinity, SYS_migrate_pages, SYS_move_pages,
 	424, /* pidfd_send_signal: the same number everywhere, as all of 424 and later */
 	438, /* pidfd_getfd */
 	440, /* process_madvise */
 	448, /* process_mrelease */
+	/* memory, queues and semaphores that processes of one user share by a number or name */
+	SYS_shmget, SYS_shmat, SYS_shmctl, SYS_semget, SYS_semop, SYS_semtimedop,
+	SYS_semctl, SYS_msgget, SYS_msgsnd, SYS_msgrcv, SYS_msgctl, SYS_mq_open,
+	SYS_mq_unlink,
 	/* the machine */
 	SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, 428, /* open_tree */
 	429, /* move_mount */
@@ -90,9 +95,9 @@ static const uint32_t refused[] = {
 #ifdef SYS_kexec_file_load
 	SYS_kexec_file_load,
 #endif
-	SYS_reboot, SYS_swapon, SYS_swapoff, SYS_acct, SYS_quotactl, SYS_syslog,
-	SYS_sethostname, SYS_setdomainname, SYS_settimeofday, SYS_clock_settime,
-	SYS_adjtimex, SYS_clock_adjtime,
+	SYS_vhangup, SYS_reboot, SYS_swapon, SYS_swapoff, SYS_acct, SYS_quotactl,
+	SYS_syslog, SYS_sethostname, SYS_setdomainname, SYS_settimeofday,
+	SYS_clock_settime, SYS_adjtimex, SYS_clock_adjtime,
 #ifdef SYS_iopl
 	SYS_iopl, SYS_ioperm,
 #endif
@@ -123,6 +128,7 @@ static const uint32_t refused[] = {
 	SYS_fchown, SYS_fchownat, SYS_truncate, SYS_utimensat, SYS_setxattr,
 	SYS_lsetxattr, SYS_fsetxattr, 463, /* setxattrat */
 	SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr, 466, /* removexattrat */
+	469, /* file_setattr */
 };
 
 #define WRITES (O_ACCMODE | O_CREAT | O_TRUNC)
@@ -148,28 +154,53 @@ static const struct sock_filter blocks[] = {
 	HAS(CLONE_THREAD, 1, 0),
 	REFUSE,
 	ALLOW,
+	/* A descriptor may signal its owner, with any signal; a terminal has one already. */
+	IS(SYS_fcntl, 0, 9),
+	LOAD(ARG(1)),
+	IS(F_SETOWN, 5, 0),
+	IS(F_SETOWN_EX, 4, 0),
+	IS(F_SETSIG, 3, 0),
+	IS(F_SETFL, 0, 3),
+	LOAD(ARG(2)),
+	HAS(O_ASYNC, 0, 1),
+	REFUSE,
+	ALLOW,
 };
 
 /*
- * Root's terminal may take what is typed or pasted for root's input (before 6.2); a
- * descriptor may signal its owner, with any signal.
+ * Root's terminal may take what is typed or pasted for root's input (before 6.2), or be
+ * taken from its processes; a descriptor may signal its owner; what is open to read may be
+ * frozen, or be given flags.
  */
-static const uint32_t refused_ioctls[] = {TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP};
-static const uint32_t refused_fcntls[] = {F_SETOWN, F_SETOWN_EX, F_SETSIG};
+static const uint32_t refused_ioctls[] = {
+	TIOCSTI,  TIOCLINUX,       TIOCSCTTY,         TIOCVHANGUP, FIOSETOWN, SIOCSPGRP,
+	FIOASYNC, FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, FIFREEZE,    FITHAW,
+};
 
 /*
- * Maps are made and filled, and events of new CPUs get the program that is loaded. The
- * first, which makes a file, is never needed; the others by probes that come later.
+ * Maps are made and filled, and events of new CPUs get the program that is loaded. Nothing
+ * is found by a number or a path: programs and maps of others stay out of reach.
  */
-static const uint32_t loading[] = {
-	BPF_OBJ_PIN,
+static const uint32_t bpf_calls[] = {
+	BPF_MAP_LOOKUP_ELEM,
+	BPF_MAP_UPDATE_ELEM,
+	BPF_MAP_DELETE_ELEM,
+	BPF_MAP_GET_NEXT_KEY,
+	BPF_MAP_LOOKUP_AND_DELETE_ELEM,
+	BPF_MAP_LOOKUP_BATCH,
+	BPF_MAP_LOOKUP_AND_DELETE_BATCH,
+	BPF_MAP_UPDATE_BATCH,
+	BPF_MAP_DELETE_BATCH,
+	BPF_MAP_CREATE,
+	BPF_OBJ_GET_INFO_BY_FD,
+	BPF_LINK_CREATE,
+	/* for probes that come later */
 	BPF_PROG_LOAD,
 	BPF_BTF_LOAD,
-	BPF_PROG_ATTACH,
-	BPF_PROG_DETACH,
-	BPF_PROG_TEST_RUN,
-	BPF_RAW_TRACEPOINT_OPEN,
+	BPF_MAP_FREEZE,
+	BPF_PROG_BIND_MAP,
 };
+#define NR_LOADING 4 /* the last ones */
 
 static int filter_calls(const struct lockdown *l)
 {
@@ -202,10 +233,10 @@ static int filter_calls(const struct lockdown *l)
 	syscall_filter_add(&f, blocks, ARRAY_SIZE(blocks));
 	syscall_filter_values(&f, SYS_ioctl, 1, refused_ioctls,
 			      ARRAY_SIZE(refused_ioctls), refuse, allow);
-	syscall_filter_values(&f, SYS_fcntl, 1, refused_fcntls,
-			      ARRAY_SIZE(refused_fcntls), refuse, allow);
-	syscall_filter_values(&f, SYS_bpf, 0, loading,
-			      l->loads_programs ? 1 : ARRAY_SIZE(loading), refuse, allow);
+	syscall_filter_values(&f, SYS_bpf, 0, bpf_calls,
+			      ARRAY_SIZE(bpf_calls) -
+				      (l->loads_programs ? 0 : NR_LOADING),
+			      allow, refuse);
 	syscall_filter_add(&f, of_processes, ARRAY_SIZE(of_processes));
 	return syscall_filter_install(&f, allow, true);
 }

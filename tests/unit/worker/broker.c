@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
+#include <linux/fs.h>
 #include <linux/sockios.h>
 #include <pthread.h>
 #include <sched.h>
@@ -27,6 +28,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -403,10 +405,21 @@ static void try_processes(pid_t other)
 	REFUSED(fcntl(-1, F_SETOWN, other));
 	REFUSED(fcntl(-1, F_SETOWN_EX, NULL));
 	REFUSED(fcntl(-1, F_SETSIG, SIGKILL));
+	/* A terminal's owner need not be set: it is who runs in its foreground. */
+	REFUSED(fcntl(-1, F_SETFL, O_ASYNC | O_NONBLOCK));
+	CHECK(fcntl(-1, F_SETFL, O_NONBLOCK) < 0 && errno == EBADF);
+	REFUSED(ioctl(-1, FIOASYNC, &other));
 	REFUSED(ioctl(-1, FIOSETOWN, &other));
 	REFUSED(ioctl(-1, SIOCSPGRP, &other));
 	REFUSED(ioctl(-1, TIOCSTI, "x"));
 	REFUSED(ioctl(-1, TIOCLINUX, "x"));
+	REFUSED(ioctl(-1, TIOCSCTTY, 1));
+	REFUSED(syscall(SYS_sched_setaffinity, other, 0, NULL));
+	REFUSED(shmget(1, 1, 0));
+	REFUSED(syscall(SYS_shmat, -1, NULL, 0));
+	REFUSED(syscall(SYS_msgget, 1, 0));
+	REFUSED(syscall(SYS_semget, 1, 1, 0));
+	REFUSED(syscall(SYS_mq_unlink, "nothing"));
 	CHECK(ioctl(-1, FIOCLEX) < 0 && errno == EBADF);
 	CHECK(!kill(getpid(), 0));
 	CHECK(!syscall(SYS_prlimit64, 0, RLIMIT_CORE, NULL, NULL));
@@ -439,6 +452,12 @@ static void try_machine(void)
 	REFUSED(syscall(SYS_bpf, BPF_RAW_TRACEPOINT_OPEN, NULL, 0));
 	REFUSED(syscall(SYS_bpf, BPF_OBJ_PIN, NULL, 0));
 	REFUSED(syscall(SYS_bpf, BPF_PROG_TEST_RUN, NULL, 0));
+	/* Programs and maps of others, found by a number or a path. */
+	REFUSED(syscall(SYS_bpf, BPF_OBJ_GET, NULL, 0));
+	REFUSED(syscall(SYS_bpf, BPF_PROG_GET_FD_BY_ID, NULL, 0));
+	REFUSED(syscall(SYS_bpf, BPF_MAP_GET_FD_BY_ID, NULL, 0));
+	REFUSED(syscall(SYS_bpf, BPF_LINK_DETACH, NULL, 0));
+	REFUSED(syscall(SYS_bpf, BPF_TASK_FD_QUERY, NULL, 0));
 	CHECK(syscall(SYS_bpf, BPF_MAP_CREATE, NULL, 0) < 0 && errno != EPERM);
 #ifdef __x86_64__
 	/* The same calls of the x32 ABI are no way around it. */
@@ -465,6 +484,9 @@ static void try_files(void)
 	REFUSED(chown(path, 1, 1));
 	REFUSED(truncate(path, 0));
 	REFUSED(syscall(437 /* openat2 */, AT_FDCWD, path, NULL, 0));
+	REFUSED(syscall(469 /* file_setattr */, AT_FDCWD, path, NULL, 0, 0));
+	REFUSED(ioctl(-1, FS_IOC_SETFLAGS, NULL));
+	REFUSED(ioctl(-1, FIFREEZE, NULL));
 	CHECK(close(open(path, O_RDONLY)) == 0);
 }
 
@@ -527,6 +549,7 @@ static void load_programs(void)
 
 	CHECK(!lockdown_enter(&stays, NULL));
 	CHECK(syscall(SYS_bpf, BPF_PROG_LOAD, NULL, 0) < 0 && errno != EPERM);
+	REFUSED(syscall(SYS_bpf, BPF_OBJ_GET, NULL, 0));
 }
 
 static void test_load_programs(void **state)
