@@ -59,7 +59,7 @@ static void on_refused(void *ctx, const struct quota *q, struct tenant who,
 	else if (who.uid != TENANT_UNKNOWN_UID)
 		user = profile_builder_user(&s->n->builder, who.uid);
 	shares_sentence(who, user, owner, q, nr_refused, text, sizeof(text));
-	log_debug("%s", text);
+	log_info("%s", text);
 	if (s->nr++ < MAX_SENTENCES)
 		profile_add_warning(s->n->profile, text);
 }

@@ -505,6 +505,7 @@ struct segment_run {
 	uint32_t nr;
 	uint32_t nr_refs; /* 0: this entry is free */
 	struct tenant tenant; /* for whom it was made */
+	bool is_lent; /* its places do not count */
 	uint32_t next_free; /* of a free entry: another one, or 0 */
 };
 
@@ -648,8 +649,34 @@ static void put_run(struct segment_runs *r, uint32_t number)
 	hashmap_remove(&r->index, run->hash, number);
 	spans_rest(&r->spans, run->stamp, run->nr + 1);
 	r->nr_segments -= run->nr + 1;
-	quota_give(&r->quota, run->tenant, run->nr + 1);
+	if (!run->is_lent)
+		quota_give(&r->quota, run->tenant, run->nr + 1);
 	free_entry(r, number);
+}
+
+/*
+ * While the run of an image is replaced, the old one does not count if nobody else has it:
+ * a tenant's part holds the largest run, but not two.
+ */
+static void lend_run(struct segment_runs *r, uint32_t number)
+{
+	struct segment_run *run = &r->items[number];
+
+	if (!number || run->nr_refs != 1)
+		return;
+	quota_give(&r->quota, run->tenant, run->nr + 1);
+	run->is_lent = true;
+}
+
+/* Counts it again, if there still is one. */
+static void take_back_run(struct segment_runs *r, uint32_t number)
+{
+	struct segment_run *run = &r->items[number];
+
+	if (!run->is_lent)
+		return;
+	quota_add(&r->quota, run->tenant, run->nr + 1);
+	run->is_lent = false;
 }
 
 /* ---- layouts of interpreters ---- */
@@ -1100,6 +1127,7 @@ int unwind_process_set(struct unwind_tables *t, const struct lb_image *image,
 	int rc = is_new && !quota_take(&t->process_quota, t->tenant, 1) ? -ENOSPC : 0;
 	bool has_place = is_new && !rc;
 
+	lend_run(&t->runs, entry->run);
 	if (!rc)
 		rc = get_run(&t->runs, t->tenant, segments, nr, &next);
 	if (!rc) {
@@ -1118,6 +1146,7 @@ int unwind_process_set(struct unwind_tables *t, const struct lb_image *image,
 			tell_change(t, image);
 	}
 	if (rc) {
+		take_back_run(&t->runs, entry->run);
 		if (has_place)
 			quota_give(&t->process_quota, t->tenant, 1);
 		t->nr_refused_processes++;
@@ -1128,6 +1157,7 @@ int unwind_process_set(struct unwind_tables *t, const struct lb_image *image,
 		entry->payer = t->tenant;
 	}
 	put_run(&t->runs, entry->run);
+	take_back_run(&t->runs, entry->run);
 	entry->run = next;
 	return 0;
 }

@@ -708,6 +708,41 @@ static void entries_are_left_to_others(void **state)
 	free(entries);
 }
 
+/*
+ * An image with nearly a tenant's part changes: its old run does not count then. Afterwards,
+ * and after a change that is refused, another image has exactly what is left.
+ */
+static void a_large_image_may_change(void **state)
+{
+	const size_t part = (LB_UNWIND_MAX_SEGMENTS + 4) / 4, left = 8;
+	struct lb_unwind_segment *many = calloc(part, sizeof(*many));
+	struct unwind_tables *t = *state;
+	struct lb_image a = image_nr(1), b = image_nr(2);
+	struct unwind_entry ra = {0}, rb = {0};
+
+	unwind_tables_share(t);
+	unwind_tables_serve(t, alice);
+	for (size_t i = 0; i < part; i++)
+		many[i] = (struct lb_unwind_segment){.start = 16 * i, .end = 16 * i + 8};
+	for (size_t i = 0; i < 6; i++) {
+		/* Each run twice, then one that is too large by one. */
+		size_t nr = part - 1 - left - i / 2;
+
+		assert_int_equal(unwind_process_set(t, &a, &ra, many, nr, 0, 0, 0), 0);
+		assert_int_equal(unwind_process_set(t, &a, &ra, many, part, 0, 0, 0),
+				 -ENOSPC);
+		assert_int_equal(
+			unwind_process_set(t, &b, &rb, many, left + i / 2, 0, 0, 0),
+			-ENOSPC);
+		assert_int_equal(
+			unwind_process_set(t, &b, &rb, many, left - 1 + i / 2, 0, 0, 0),
+			0);
+		unwind_process_remove(t, &b, &rb);
+		rb = (struct unwind_entry){0};
+	}
+	free(many);
+}
+
 static void use_no_page(void)
 {
 	for (uint32_t i = 0; i < LB_UNWIND_MAX_PAGES; i++)
@@ -892,6 +927,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(pages_are_left_to_others, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(entries_are_left_to_others, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_large_image_may_change, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(who_has_too_many_rows_is_evicted,
 						setup_one_slab, teardown),
