@@ -731,8 +731,11 @@ static struct lb_unwind_process entry_in_kernel(size_t image)
 	return entry;
 }
 
-/* Return: the run that equals @w, perhaps a new one; -1: over the quota. */
-static int get_run(const struct wanted *w)
+/*
+ * @old  the run that is replaced, which does not count if nobody else has it; -1: none
+ * Return: the run that equals @w, perhaps a new one; -1: over the quota.
+ */
+static int get_run(const struct wanted *w, int old)
 {
 	uint64_t held = 0;
 	int nr = -1;
@@ -742,7 +745,8 @@ static int get_run(const struct wanted *w)
 			return i;
 		if (!m.runs[i].nr_refs)
 			nr = i;
-		else if (m.runs[i].payer == m.tenant)
+		else if (m.runs[i].payer == m.tenant &&
+			 (i != old || m.runs[i].nr_refs > 1))
 			held += m.runs[i].wanted.nr + 1;
 	}
 	assert(nr >= 0);
@@ -772,7 +776,7 @@ static void set_image(const struct step *s, bool is_many)
 		has_place |= !kernel.entries[i].used;
 	for (uint32_t i = 0; i < w.nr; i++)
 		segments[i] = segment_nr(&w, i);
-	run = get_run(&w);
+	run = get_run(&w, image->run);
 	rc = unwind_process_set(t, &id, &image->entry, segments, w.nr, layout->number,
 				s->seed, s->which);
 	assert(rc == (run >= 0 && has_place ? 0 : -ENOSPC));
