@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <inttypes.h>
 #include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -130,13 +131,40 @@ size_t user_groups(const char *name, gid_t gid, gid_t *ret, size_t max)
 
 /* ---- all users ---- */
 
-void users_suggest(struct suggestions *s)
+void users_each(user_fn *fn, void *ctx)
 {
 	_cleanup_fclose_ FILE *file = fopen("/etc/passwd", "re");
 	char entry[MAX_ENTRY_BYTES];
 	struct passwd passwd, *found;
 
-	while (file && !fgetpwent_r(file, &passwd, entry, sizeof(entry), &found))
-		if (is_entry(passwd.pw_name))
-			suggestions_add(s, passwd.pw_name);
+	while (file && !fgetpwent_r(file, &passwd, entry, sizeof(entry), &found)) {
+		struct user user = {.uid = passwd.pw_uid, .gid = passwd.pw_gid};
+
+		if (!is_entry(passwd.pw_name) ||
+		    strlen(passwd.pw_name) >= sizeof(user.name))
+			continue;
+		strcpy(user.name, passwd.pw_name);
+		fn(ctx, &user);
+	}
+}
+
+void users_each_range(const char *path, user_range_fn *fn, void *ctx)
+{
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	char line[MAX_ENTRY_BYTES];
+	uint32_t first, nr;
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "%*[^:#\n]:%" SCNu32 ":%" SCNu32, &first, &nr) == 2)
+			fn(ctx, first, nr);
+}
+
+static void suggest(void *ctx, const struct user *user)
+{
+	suggestions_add(ctx, user->name);
+}
+
+void users_suggest(struct suggestions *s)
+{
+	users_each(suggest, s);
 }

@@ -9,6 +9,7 @@
 #define LB_BASE_USER_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/suggest.h"
@@ -35,6 +36,18 @@ int user_by_uid(uid_t uid, int timeout_ms, struct user *ret);
  * Return: their number, at most @max.
  */
 size_t user_groups(const char *name, gid_t gid, gid_t *ret, size_t max);
+
+/** Calls @fn for each user of /etc/passwd: uid, gid and name. */
+typedef void user_fn(void *ctx, const struct user *user);
+void users_each(user_fn *fn, void *ctx);
+
+/**
+ * Calls @fn for each range of uids that users may take in user namespaces.
+ *
+ * @path  of a file as /etc/subuid; wrong lines are skipped
+ */
+typedef void user_range_fn(void *ctx, uid_t first, uint64_t nr);
+void users_each_range(const char *path, user_range_fn *fn, void *ctx);
 
 /** Adds the users of /etc/passwd. */
 void users_suggest(struct suggestions *s);

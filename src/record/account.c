@@ -273,6 +273,13 @@ static void warn_same_path(struct profile *p, const struct profile_builder *f)
 	profile_add_warning(p, text);
 }
 
+static void warn_unasked_users(struct profile *p, const struct profile_builder *f)
+{
+	if (f->users.has_unasked)
+		profile_add_warning(p, "Some users have numbers in place of names: there "
+				       "were more than getent(1) names in 0.2 s.");
+}
+
 /* Warns of late drains: the kernel's tables may fill up between two drains. */
 static void warn_late_drains(struct profile *p, struct intake *in)
 {
@@ -319,6 +326,7 @@ void account_fill(const struct account *a, const struct window *w, struct intake
 	warn_unnamed(p, &n->builder);
 	warn_same_path(p, &n->builder);
 	shares_warn(in, n);
+	warn_unasked_users(p, &n->builder);
 	/* The mean period of all samples: each sample has its own (cpu_clock.h). */
 	if (!o->source->is_clock)
 		p->period = o->event_period;

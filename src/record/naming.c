@@ -107,6 +107,7 @@ void naming_clear_profile(struct naming *n)
 {
 	profile_clear_samples(n->profile);
 	profile_clear_extra(n->profile);
+	n->builder.users.has_unasked = false;
 }
 
 int naming_begin(struct naming *n, struct intake *in, struct error *err)

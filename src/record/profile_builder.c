@@ -359,6 +359,7 @@ void profile_builder_begin(struct profile_builder *f, struct profile *profile,
 		.nr_dropped = f->nr_dropped,
 	};
 
+	begun.users.has_unasked = false;
 	f->users = (struct user_names){0};
 	profile_builder_deinit(f);
 	*f = begun;
@@ -719,6 +720,7 @@ void profile_builder_give(struct profile_builder *f, struct stack_table *rows)
 	assert(!w->step);
 	*w = (struct builder_work){.rows = stack_table_take(rows), .step = BUILDER_GROUP};
 	f->nr_ahead = 0;
+	user_names_begin_pass(&f->users);
 }
 
 void profile_builder_name_ahead(struct profile_builder *f, const struct stack_table *rows)
@@ -778,6 +780,19 @@ static int want_piece(struct profile_builder *f, struct error *err)
 	return 0;
 }
 
+/* Requests the names of the users of the group's rows. */
+static void want_users(struct profile_builder *f)
+{
+	const struct builder_work *w = &f->work;
+
+	for (size_t i = w->first; i < w->last; i++) {
+		const struct process *p = w->rows.items[i].process;
+
+		if (p && p->uid != (uid_t)-1 && p->in_our_user_ns)
+			user_names_want(&f->users, p->uid, w->rows.items[i].count);
+	}
+}
+
 static int resolve_piece(struct profile_builder *f, struct error *err)
 {
 	int rc = symbolizer_resolve_step(f->symbolizer, err);
@@ -785,9 +800,11 @@ static int resolve_piece(struct profile_builder *f, struct error *err)
 	if (rc)
 		return rc < 0 ? rc : 0;
 	f->work.next = f->work.first;
-	f->work.step = f->work.ahead ? BUILDER_DONE : BUILDER_ADD;
+	f->work.step = f->work.ahead ? BUILDER_DONE : BUILDER_USERS;
 	if (f->work.ahead)
 		f->nr_ahead = f->work.last;
+	else
+		want_users(f);
 	return 0;
 }
 
@@ -830,6 +847,10 @@ int profile_builder_step(struct profile_builder *f, struct error *err)
 		break;
 	case BUILDER_RESOLVE:
 		rc = resolve_piece(f, err);
+		break;
+	case BUILDER_USERS:
+		if (!user_names_step(&f->users))
+			f->work.step = BUILDER_ADD;
 		break;
 	case BUILDER_ADD:
 		add_piece(f);

@@ -16,6 +16,7 @@ enum builder_step {
 	BUILDER_GROUP, /* take the next ROWS_AT_ONCE rows */
 	BUILDER_WANT, /* request names of their addresses */
 	BUILDER_RESOLVE, /* resolve them */
+	BUILDER_USERS, /* name the users of their processes */
 	BUILDER_ADD, /* add the rows' samples */
 };
 

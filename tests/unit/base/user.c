@@ -9,8 +9,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "base/cleanup.h"
@@ -45,6 +47,30 @@ static void test_by_uid(void **state)
 	assert_int_equal(user_by_uid(0, USER_ASK_MS, &user), 0);
 	assert_string_equal(user.name, "root");
 	assert_int_equal(user_by_uid(NO_UID, USER_ASK_MS, &user), -ENOENT);
+}
+
+static void note_range(void *ctx, uid_t first, uint64_t nr)
+{
+	char *said = ctx;
+
+	snprintf(said + strlen(said), 256 - strlen(said), "%u+%llu ", first,
+		 (unsigned long long)nr);
+}
+
+static void test_ranges(void **state)
+{
+	char path[] = "/tmp/lb-subuid-XXXXXX", said[256] = "";
+	_cleanup_fclose_ FILE *file = fdopen(mkstemp(path), "w");
+
+	(void)state;
+	fputs("alice:100000:65536\n1001:200000:1\n# bob:300000:1\n\nbob\nbob:3\n"
+	      "bob:x:1\nbob:4294967295:4294967295",
+	      file);
+	fflush(file);
+	users_each_range(path, note_range, said);
+	assert_string_equal(said, "100000+65536 200000+1 4294967295+4294967295 ");
+	assert_int_equal(unlink(path), 0);
+	users_each_range(path, note_range, said);
 }
 
 static int compare(const void *a, const void *b)
@@ -103,6 +129,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_by_name),
 		cmocka_unit_test(test_by_uid),
+		cmocka_unit_test(test_ranges),
 		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_groups_of_nobody_known),
 		cmocka_unit_test(test_suggestions),
