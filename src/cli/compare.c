@@ -137,7 +137,7 @@ int compare_new(const struct comparing *c, const struct viewing *v, struct strpo
 		.noise = c->noise,
 		.moved = v->source_paths,
 		.nr_moved = v->nr_source_paths,
-		.is_filtered = v->nr_filters,
+		.is_filtered = has_filters(v),
 		.skips_compile = v->skip_compile,
 		.keeps_stacks = render_format_find("diff", v->format)->needs &
 				RENDER_STACKS,

@@ -154,6 +154,11 @@ const struct render_format *viewing_format(const struct viewing *v)
 	return render_format_find(v->is_report ? "report" : "annotate", v->format);
 }
 
+bool has_filters(const struct viewing *v)
+{
+	return v->nr_filters || v->time_text || v->nr_frame_filters;
+}
+
 int apply_filters(const struct viewing *v, struct profile *p, struct filtered **ret,
 		  struct error *err)
 {

@@ -63,6 +63,9 @@ struct render_options viewing_options(const struct viewing *v);
 /** Returns the requested format; NULL for a command that shows no profile. */
 const struct render_format *viewing_format(const struct viewing *v);
 
+/** Would apply_filters() leave samples out, or frames? */
+bool has_filters(const struct viewing *v);
+
 /**
  * Applies the filters to @p. Return: 0 with *@ret (NULL: there are none), or -errno with
  * a message.

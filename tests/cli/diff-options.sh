@@ -50,3 +50,7 @@ try --per second timeless.pb.gz hot.pb.gz
 lineburn diff --noise 0 timeless.pb.gz moved.pb.gz
 lineburn diff --moved /build/1=/build/2 --noise 0 timeless.pb.gz moved.pb.gz
 lineburn diff --pid '!1' --per second -- hot.pb.gz hot.pb.gz | head -n 3
+for filter in --pid=!1 --focus=five --ignore=two --hide=libc; do
+	lineburn diff "$filter" hot.pb.gz hot.pb.gz | grep select
+	lineburn diff --json "$filter" hot.pb.gz hot.pb.gz | grep narrowed
+done

@@ -215,6 +215,31 @@ static void expect_sides(const char *line, const char *expected)
 	options_deinit(&o);
 }
 
+/* What leaves samples or frames out is told, of whichever kind it is. */
+static void filters_of_diff(void **state)
+{
+	static const struct {
+		const char *option;
+		bool is_filter;
+	} options[] = {
+		{"", false},          {"--comm x", true},  {"--focus x", true},
+		{"--ignore x", true}, {"--hide x", true},  {"--time 1-2", true},
+		{"--types", false},   {"--kernel", false}, {"--skip-compile", false}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+		char line[64];
+		struct options o;
+		struct error err;
+
+		snprintf(line, sizeof(line), "lineburn diff a b %s", options[i].option);
+		assert_int_equal(parse(line, &o, &err), 0);
+		if (has_filters(&o.viewing) != options[i].is_filter)
+			fail_msg("%s", line);
+		options_deinit(&o);
+	}
+}
+
 static void sides_of_diff(void **state)
 {
 	struct options o;
@@ -400,6 +425,7 @@ int main(void)
 		cmocka_unit_test(good_lines),
 		cmocka_unit_test(asm_arguments),
 		cmocka_unit_test(sides_of_diff),
+		cmocka_unit_test(filters_of_diff),
 		cmocka_unit_test(uprobes_are_for_named_targets),
 		cmocka_unit_test(durations_and_sizes),
 		cmocka_unit_test(bad_lines_are_one_sentence),
