@@ -47,6 +47,7 @@ struct group_work {
 	uint8_t *phases; /* GROUP_BY_PHASE: enum phase of each sample; heap */
 	struct tally images; /* (container, executable or unit): of processes */
 	struct tally owned; /* (image, user) */
+	struct tally unnumbered; /* (owned, command): of processes without a pid */
 	/* See group_of(). total: charged to a line; tag: has the label; seen: ns_pid */
 	struct tally groups;
 	struct tally texts[NR_OWNER_TEXTS]; /* (group, text) */
@@ -56,6 +57,7 @@ static void work_deinit(struct group_work *w)
 {
 	tally_deinit(&w->images);
 	tally_deinit(&w->owned);
+	tally_deinit(&w->unnumbered);
 	tally_deinit(&w->groups);
 	for (size_t i = 0; i < NR_OWNER_TEXTS; i++)
 		tally_deinit(&w->texts[i]);
@@ -99,17 +101,21 @@ static bool is_told(enum group_by by, const struct sample_owner *o)
 /*
  * Returns the number of what a pid is at a time, so that processes which had the same one
  * after each other are not one group, with the name of one and the user of the other.
+ * Without a pid, as in profiles of other tools, processes differ by their commands.
  * PROFILE_NONE: out of memory.
  */
-static uint32_t image_of(struct group_work *w, const char *const *text)
+static uint32_t image_of(struct group_work *w, const struct sample_owner *o)
 {
+	const char *const *text = o->text;
 	enum owner_text second = w->by == GROUP_BY_OWNER ? OWNER_UNIT : OWNER_EXE;
 	uint32_t image = tally_number(&w->images, tally_key(text[OWNER_CONTAINER]),
 				      tally_key(text[second]));
 
-	return image == PROFILE_NONE
-		       ? PROFILE_NONE
-		       : tally_number(&w->owned, image, tally_key(text[OWNER_USER]));
+	if (image != PROFILE_NONE)
+		image = tally_number(&w->owned, image, tally_key(text[OWNER_USER]));
+	if (image != PROFILE_NONE && w->by == GROUP_BY_OWNER && !o->pid)
+		image = tally_number(&w->unnumbered, image, tally_key(text[OWNER_COMM]));
+	return image;
 }
 
 /* Returns the number of the sample's group; PROFILE_NONE: out of memory. */
@@ -122,7 +128,7 @@ static uint32_t group_of(struct group_work *w, const struct sample_owner *o)
 		return tally_number(&w->groups, 0, PROFILE_NONE);
 	if (has_pid(w->by)) {
 		uint32_t tid = w->by == GROUP_BY_THREAD ? o->tid : 0;
-		uint32_t image = image_of(w, text);
+		uint32_t image = image_of(w, o);
 
 		return image == PROFILE_NONE
 			       ? PROFILE_NONE
