@@ -93,7 +93,7 @@ static uint32_t function_number(struct stack_reader *r, const char *name,
 	const char *path = diff_path_moved(s->pool, r->moved, r->nr_moved, file);
 	size_t known = s->numbers.nr;
 	uint32_t number = tally_number(&s->numbers, tally_key(name),
-				       tally_key(*path ? path : object));
+				       diff_function_place(path, object));
 
 	if (number == PROFILE_NONE || number < known)
 		return number;

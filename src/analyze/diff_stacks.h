@@ -29,7 +29,7 @@ struct diff_stack_node {
 struct diff_stacks {
 	struct diff_stack_function *functions;
 	size_t cap_functions;
-	struct tally numbers; /* (name, file or object): as functions */
+	struct tally numbers; /* (name, diff_function_place()): as functions */
 	struct diff_stack_node *nodes;
 	size_t nr_nodes, cap_nodes;
 	/* Part of the value whose innermost functions have no node: there are too many. */
@@ -55,6 +55,18 @@ struct diff_stacks {
  */
 const char *diff_path_moved(struct strpool *pool, const struct source_path_rule *rules,
 			    size_t nr, const char *path);
+
+/**
+ * Returns what tells functions of one name apart: the file, or the object if the file is
+ * not known. The key of an object is that of no file.
+ *
+ * @path, @object  interned; @path  of AFTER
+ */
+static inline uint64_t diff_function_place(const char *path, const char *object)
+{
+	/* No string is at an address whose highest bit is set. */
+	return *path ? tally_key(path) : ~tally_key(object);
+}
 
 /** @nr_recordings  of both sides. Return: 0 or -ENOMEM. */
 int diff_stacks_new(struct strpool *pool, size_t nr_recordings, struct diff_stacks **ret);

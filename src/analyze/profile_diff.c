@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/significance.h"
+#include "base/hash.h"
 #include "base/vec.h"
 #include "profile/profile.h"
 
@@ -26,7 +27,7 @@ struct item_weights {
 };
 
 struct table {
-	/* (path, line), or (function, its file or object); numbers the items */
+	/* (path, line), or (function, diff_function_place()); numbers the items */
 	struct tally index;
 	struct item *items;
 	size_t cap_items;
@@ -39,9 +40,14 @@ struct table {
 struct file {
 	char **lines; /* its text; line n is [n - 1]; one heap block; NULL: not known */
 	size_t nr_lines;
-	uint8_t sha256[32];
+	uint8_t sha256[32]; /* of the first text */
+	bool has_sha256;
 	bool is_whole; /* lines has the text of all of them */
-	bool is_mixed; /* recordings have different texts */
+	bool is_mixed; /* it is several files, with different texts as far as is known */
+	/* Of the last recording with lines of it: */
+	uint32_t recording; /* its number + 1; 0: none yet */
+	bool has_namesake; /* a file there has its path, but is not it */
+	bool lacks_text; /* a file there that has its path is without text */
 	/* Of BEFORE, if both sides have the text: */
 	struct line_alignment alignment;
 	uint32_t *back; /* by line of AFTER - 1: the line of BEFORE; 0: none */
@@ -202,10 +208,10 @@ static int add_function(struct diff_tables *t, enum diff_side s,
 				  .line = f->start_line};
 	struct item_weights weights = {.self = f->self};
 
-	if (!*f->file)
+	if (!*path)
 		weights.total = f->total;
 	return table_add(&t->sides[s].functions, t, s, tally_key(f->name),
-			 tally_key(*path ? path : f->object), &item, &weights);
+			 diff_function_place(path, f->object), &item, &weights);
 }
 
 /* ---- totals of a recording ---- */
@@ -386,28 +392,77 @@ static int copy_text(struct tables_of_side *side, const struct profile_source *s
 	while (nr_known < nr && file->lines[nr_known])
 		nr_known++;
 	file->is_whole = nr_known == nr && nr == source->nr_lines;
-	memcpy(file->sha256, source->sha256, sizeof(file->sha256));
 	return 0;
 }
 
-static int add_source(struct profile_diff *d, enum diff_side s,
-		      const struct profile_source *source)
+/*
+ * Takes the text of a file with lines.
+ *
+ * @name    of the file in the recording, see profile_add_namesake()
+ * @source  NULL: its text is not known
+ */
+static int add_source(struct profile_diff *d, enum diff_side s, const struct profile *p,
+		      const char *name, const struct profile_source *source)
 {
 	struct tables_of_side *side = &d->tables->sides[s];
-	const char *path = shared_path(d->tables, s, source->path);
+	const char *path = shared_path(d->tables, s, name);
 	uint32_t number = tally_find(&side->paths, tally_key(path), 0);
 	struct file *file;
+	bool is_further;
 
-	if (number == PROFILE_NONE || !source->nr_runs)
-		return 0;
+	if (number == PROFILE_NONE)
+		return 0; /* the pool had no room for the path when its lines were added */
 	file = &side->files[number];
-	if (!file->lines)
-		return copy_text(side, source, file);
-	if (memcmp(file->sha256, source->sha256, sizeof(file->sha256)) != 0) {
+	is_further = file->recording == side->nr_added + 1;
+	file->recording = side->nr_added + 1;
+	file->has_namesake = profile_is_namesake(p, name) ||
+			     (is_further && file->has_namesake);
+	file->lacks_text = !source || (is_further && file->lacks_text);
+	/* One file's text is not shown for another's lines. */
+	if ((is_further && file->has_namesake && file->lacks_text) ||
+	    (source && file->has_sha256 &&
+	     memcmp(file->sha256, source->sha256, sizeof(file->sha256)) != 0)) {
 		file->is_mixed = true;
 		d->mixed_path = path;
 	}
-	return 0;
+	if (!source || file->has_sha256)
+		return 0;
+	memcpy(file->sha256, source->sha256, sizeof(file->sha256));
+	file->has_sha256 = true;
+	return copy_text(side, source, file);
+}
+
+/* A hostile recording may repeat a path: the first entry counts. */
+static int index_sources(const struct profile_extra *extra, struct hashmap *ret)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < extra->nr_sources && i < HASHMAP_NONE && !rc; i++) {
+		uint64_t hash = hash_pointer(0, extra->sources[i].path);
+
+		if (hashmap_get(ret, hash, NULL, NULL, NULL) == HASHMAP_NONE)
+			rc = hashmap_add(ret, hash, (uint32_t)i);
+	}
+	return rc;
+}
+
+static int add_sources(struct profile_diff *d, enum diff_side s, const struct profile *p,
+		       const struct attribution *a)
+{
+	_cleanup_(hashmap_deinit) struct hashmap numbers = {0};
+	int rc = index_sources(&p->extra, &numbers);
+
+	for (size_t i = 0; i < a->nr_files && !rc; i++) {
+		const char *name = a->files[i].path;
+		uint32_t number =
+			hashmap_get(&numbers, hash_pointer(0, name), NULL, NULL, NULL);
+		bool is_known = number != HASHMAP_NONE &&
+				p->extra.sources[number].nr_runs;
+
+		rc = add_source(d, s, p, name,
+				is_known ? &p->extra.sources[number] : NULL);
+	}
+	return rc;
 }
 
 static uint64_t nr_independent(const struct profile *p, const struct attribution *a)
@@ -492,8 +547,8 @@ int diff_add(struct profile_diff *d, enum diff_side side, const struct profile *
 		rc = add_function(d->tables, side, &a->functions[i]);
 	if (!rc)
 		rc = add_totals(d->tables, side, p, a);
-	for (size_t i = 0; i < extra->nr_sources && !rc; i++)
-		rc = add_source(d, side, &extra->sources[i]);
+	if (!rc)
+		rc = add_sources(d, side, p, a);
 	if (!rc && d->stacks)
 		rc = diff_stacks_add(
 			d->stacks, side, tables->nr_added, p, a, d->tables->options.moved,
@@ -673,7 +728,8 @@ static const struct file *file_of(const struct diff_tables *t, enum diff_side s,
 
 static const char *text_at(const struct file *f, uint32_t line)
 {
-	return f && line && line <= f->nr_lines ? f->lines[line - 1] : NULL;
+	return f && has_text(f) && line && line <= f->nr_lines ? f->lines[line - 1]
+							       : NULL;
 }
 
 /* Are the texts of both sides known, so that a line without a partner has none? */

@@ -227,8 +227,7 @@ static int rows_of_functions(const struct profile_diff *d, size_t nr_functions,
 		const struct diff_function *f = &d->functions[i];
 
 		if (tally_number(&rows, tally_key(f->name),
-				 tally_key(*f->file ? f->file : f->object)) ==
-		    PROFILE_NONE)
+				 diff_function_place(f->file, f->object)) == PROFILE_NONE)
 			return -ENOMEM;
 	}
 	for (size_t i = 0; i < d->stacks->numbers.nr; i++) {

@@ -39,6 +39,22 @@ names = [facts["texts"][facts["functions"][16 * row]] for row in stacks["functio
 for i in range(0, len(stacks["nodes"]), 4):
     print(stacks["nodes"][i], names[stacks["nodes"][i + 1]], stacks["nodes"][i + 2:i + 4])
 EOT
+# A function of the file "program" is not one without a file in the object "program".
+for name in file1 file2; do
+	python3 "$here/../lib/recording.py" $name.pb.gz <<EOT
+500 f@program:3 f@:0
+EOT
+done
+lineburn diff file1.pb.gz file2.pb.gz -o file.html
+python3 - <<'EOT'
+import json, re
+page = open("file.html", encoding="utf-8").read()
+facts, stacks = (json.loads(re.search('id="%s-data">(.*?)</script>' % name, page)[1]) for name in ("facts", "stacks"))
+for i in range(0, len(stacks["nodes"]), 4):
+    row = 16 * stacks["functions"][4 * stacks["nodes"][i + 1]]
+    path = facts["functions"][row + 2]
+    print(stacks["nodes"][i], facts["paths"][path] if path >= 0 else "(no file)", facts["functions"][row + 5:row + 7])
+EOT
 lineburn diff before.pb.gz after.pb.gz --fail-if 'total +0%' -o kept.html
 echo "exit $?"
 lineburn diff after.pb.gz before.pb.gz --fail-if 'total +10%' -o grown.html

@@ -223,6 +223,28 @@ static void moved_files(void **state)
 	assert_int_equal(d->stacks->nr_nodes, 2);
 }
 
+/* A function of the file x.py, and one without a file in the object x.py. */
+static void a_file_is_no_object(void **state)
+{
+	static const struct made_stack stacks[] = {
+		{10, {"f"}, "/app/x.py"}, {20, {"f@x.py:3", "main@a.c:2"}, NULL}, {0}};
+
+	(void)state;
+	start((struct diff_options){0}, 1, 1);
+	add(DIFF_BEFORE, stacks);
+	add(DIFF_AFTER, stacks);
+	assert_int_equal(diff_compare(d, &err), 0);
+	for (size_t i = 0; i < d->stacks->nr_nodes; i++) {
+		const struct diff_stack_function *f =
+			&d->stacks->functions[d->stacks->nodes[i].function];
+
+		if (!strcmp(f->name, "f"))
+			assert_string_equal(
+				f->file,
+				d->stacks->nodes[i].parent == PROFILE_NONE ? "" : "x.py");
+	}
+}
+
 /* The heaviest stacks have their nodes; of others the outer ones count all the same. */
 static void too_many_nodes(void **state)
 {
@@ -247,6 +269,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(divided, setup, teardown),
 		cmocka_unit_test_setup_teardown(hidden_frames, setup, teardown),
 		cmocka_unit_test_setup_teardown(moved_files, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_file_is_no_object, setup, teardown),
 		cmocka_unit_test_setup_teardown(too_many_nodes, setup, teardown),
 	};
 

@@ -395,6 +395,7 @@ static void each_stack_counts_once(void **state)
 							     : 124);
 }
 
+/* A side that has several versions shows none of them. */
 static void two_texts_on_a_side(void **state)
 {
 	struct made one = {.rows = (struct row[]){{50, "f@a.py:2"}, {0}},
@@ -411,6 +412,153 @@ static void two_texts_on_a_side(void **state)
 	assert_int_equal(diff_compare(d, &err), 0);
 	assert_string_equal(d->mixed_path, "a.py");
 	expect_line("a.py:2>2 f 100>50 ?");
+	assert_null(d->lines[0].text[DIFF_BEFORE]);
+	assert_string_equal(d->lines[0].text[DIFF_AFTER], "b");
+	assert_null(d->files[0].text[DIFF_BEFORE].lines);
+}
+
+/* ---- two files of one recording with one path ---- */
+
+/*
+ * Two files, of each: 'l', it has a line, or '-'; then its text, or '0', it has an entry
+ * without text, or '-', it has no entry.
+ */
+struct namesakes {
+	const char *path, *other;
+	bool other_is_first; /* it has the first entry, and more samples */
+	bool is_mixed;
+};
+
+static void add_one(struct profile *p, const char *name, const char *how, int64_t count)
+{
+	struct profile_function f = {
+		.name = strpool_add(pool, "f"), .system_name = "", .filename = name};
+	struct profile_source source = {.path = name, .owner = ""};
+	uint32_t app = add_mapping(p, "/home/me/app");
+	struct profile_line line = {profile_add_function(p, &f), 2};
+
+	if (*how == 'l')
+		add_stack(p, LB_STACK_COMPLETE, count,
+			  profile_add_location(p, app, 0x10 + p->nr_locations, MISS_NONE,
+					       &line, 1));
+	if (how[1] == '-')
+		return;
+	if (how[1] != '0') {
+		char text[] = "x\n?";
+
+		text[2] = how[1];
+		source.nr_lines = 2;
+		source.sha256[0] = (uint8_t)how[1];
+		source.runs = calloc(1, sizeof(*source.runs));
+		source.nr_runs = 1;
+		source.runs[0] = (struct profile_source_run){1, 2, strdup(text)};
+	}
+	assert_int_equal(profile_add_source(p, &source), 0);
+}
+
+static struct profile *make_namesakes(const struct namesakes *n)
+{
+	struct profile *p = profile_new(pool);
+	const char *path = strpool_add(pool, "/a.py");
+	const char *other = profile_add_namesake(p, path);
+
+	if (n->other_is_first)
+		add_one(p, other, n->other, 60);
+	add_one(p, path, n->path, 50);
+	if (!n->other_is_first)
+		add_one(p, other, n->other, 40);
+	return p;
+}
+
+/* A text is not shown for another file's lines, whichever of the two is known. */
+static void namesakes_on_a_side(void **state)
+{
+	static const struct namesakes cases[] = {
+		{"la", "l0", false, true},
+		{"la", "l0", true, true},
+		{"l-", "lb", false, true},
+		{"l-", "lb", true, true},
+		{"la", "lb", false, true},
+		{"la", "lb", true, true},
+		{"l-", "l0", false, true},
+		{"la", "la", false, false},
+		/* A file without lines does not matter. */
+		{"la", "-0", false, false},
+		{"la", "-0", true, false},
+		{"la", "-b", true, false},
+		{"--", "la", false, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *text;
+
+		start((struct diff_options){.per = DIFF_PER_SAMPLE}, 1, 1);
+		for (int s = 0; s < NR_DIFF_SIDES; s++)
+			assert_int_equal(add_profile((enum diff_side)s,
+						     make_namesakes(&cases[i]), "x"),
+					 0);
+		assert_int_equal(diff_compare(d, &err), 0);
+		assert_int_equal(d->nr_lines, 1);
+		text = d->lines[0].text[DIFF_AFTER];
+		if (cases[i].is_mixed != d->files[0].is_mixed ||
+		    cases[i].is_mixed != !text || (text && strcmp(text, "a") != 0))
+			fail_msg("case %zu: \"%s\"", i, text ? text : "");
+		if (cases[i].is_mixed)
+			assert_string_equal(d->mixed_path, "/a.py");
+		else
+			assert_null(d->mixed_path);
+		diff_free(d);
+		d = NULL;
+	}
+}
+
+/* Another recording may have no room for a text: it is still that of one file. */
+static void a_text_of_one_recording(void **state)
+{
+	static const struct namesakes with = {"la", "--", false, false};
+	static const struct namesakes without = {"l-", "--", false, false};
+
+	(void)state;
+	start((struct diff_options){.per = DIFF_PER_SAMPLE}, 2, 1);
+	add_profile(DIFF_BEFORE, make_namesakes(&with), "with");
+	add_profile(DIFF_BEFORE, make_namesakes(&without), "without");
+	add_profile(DIFF_AFTER, make_namesakes(&with), "with");
+	assert_int_equal(diff_compare(d, &err), 0);
+	assert_null(d->mixed_path);
+	assert_string_equal(d->lines[0].text[DIFF_BEFORE], "a");
+}
+
+/* ---- which functions are the same ---- */
+
+/* A file may have the name of an object. */
+static void a_file_is_no_object(void **state)
+{
+	struct profile *sides[NR_DIFF_SIDES];
+
+	(void)state;
+	for (int s = 0; s < NR_DIFF_SIDES; s++) {
+		struct profile *p = sides[s] = profile_new(pool);
+		uint32_t in_file = add_location(p, add_mapping(p, "/app/y"), 0x10,
+						MISS_NONE, "f@x.py:1");
+		uint32_t in_object = add_location(p, add_mapping(p, "/app/x.py"), 0x20,
+						  MISS_NONE, "f");
+
+		add_stack(p, LB_STACK_COMPLETE, 100, in_file, in_object);
+		add_stack(p, LB_STACK_COMPLETE, 50, in_object);
+	}
+	start((struct diff_options){.per = DIFF_PER_SAMPLE}, 1, 1);
+	for (int s = 0; s < NR_DIFF_SIDES; s++)
+		assert_int_equal(add_profile((enum diff_side)s, sides[s], "x"), 0);
+	assert_int_equal(diff_compare(d, &err), 0);
+	assert_int_equal(d->nr_functions, 2);
+	for (size_t i = 0; i < d->nr_functions; i++) {
+		const struct diff_function *f = &d->functions[i];
+
+		assert_string_equal(*f->file ? f->file : f->object, "x.py");
+		near(f->self.of[DIFF_AFTER].samples, *f->file ? 100 : 50);
+		near(f->total.of[DIFF_AFTER].samples, *f->file ? 100 : 150);
+	}
 }
 
 /* ---- what figures are divided by ---- */
@@ -755,6 +903,9 @@ int main(void)
 		TEST(moved_files),
 		TEST(each_stack_counts_once),
 		TEST(two_texts_on_a_side),
+		TEST(namesakes_on_a_side),
+		TEST(a_text_of_one_recording),
+		TEST(a_file_is_no_object),
 		TEST(divided),
 		TEST(divided_by_default),
 		TEST(recorded_on_arm64),
