@@ -58,7 +58,7 @@ check_includes() {
 	may_include src/profile 'base/|profile/|decode/frame\.h|lineburn\.h|[a-z]+\.pb-c\.h'
 	may_include src/analyze 'base/|profile/|analyze/|decode/(frame|numba/name)\.h'
 	may_include src/render \
-		'base/|render/|profile/(profile|labels|mapping_kind)\.h|analyze/(attribution|hot_lines|machine_code|phase|call_tree|groups|filter|frame_filter|profile_diff|diff_rule|diff_stacks)\.h|lineburn\.h'
+		'base/|render/|profile/(profile|labels|mapping_kind)\.h|analyze/(attribution|hot_lines|machine_code|phase|call_tree|sample_owner|groups|filter|frame_filter|profile_diff|diff_rule|diff_stacks)\.h|lineburn\.h'
 	may_include src/export \
 		'base/|export/|profile/(profile|labels|pprof|gzip|mapping_kind|series)\.h|analyze/(attribution|line_stacks|phase|tally)\.h'
 	may_include src/live 'base/|live/|profile/(profile|mirror)\.h|analyze/|render/(figure|text)\.h|terminfo\.h"'

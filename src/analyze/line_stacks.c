@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/phase.h"
+#include "analyze/sample_owner.h"
 #include "analyze/tally.h"
 #include "base/escape.h"
 #include "base/match.h"
@@ -32,6 +33,7 @@ struct copy {
 	size_t cap_lines;
 	struct profile_label *labels; /* of one sample */
 	size_t nr_labels, cap_labels;
+	struct owner_labels owners; /* of @from, unless all labels are copied */
 };
 
 static void copy_deinit(struct copy *c)
@@ -44,6 +46,7 @@ static void copy_deinit(struct copy *c)
 	free(c->stack);
 	free(c->lines);
 	free(c->labels);
+	owner_labels_deinit(&c->owners);
 }
 
 static int copy_value_types(const struct profile *from, struct profile *to)
@@ -333,6 +336,18 @@ static int add_label(struct copy *c, struct profile_label label)
 	return 0;
 }
 
+/* Adds the name of the sample's container, which other samples of it may have. */
+static int add_container_name(struct copy *c, const struct profile_sample *s)
+{
+	struct profile_label label = {.key = LABEL_CONTAINER_NAME, .unit = ""};
+
+	for (uint32_t i = 0; i < s->nr_labels; i++)
+		if (!strcmp(c->from->labels[s->first_label + i].key, label.key))
+			return 0;
+	label.str = sample_owner_of(&c->owners, s).text[OWNER_CONTAINER_NAME];
+	return *label.str ? add_label(c, label) : 0;
+}
+
 static int copy_labels(struct copy *c, const struct line_stacks_labels *labels,
 		       size_t index)
 {
@@ -348,6 +363,10 @@ static int copy_labels(struct copy *c, const struct line_stacks_labels *labels,
 		if (is_kept(labels, label.key) &&
 		    (!labels->is_stable || make_stable(c, s, &label)))
 			r = add_label(c, label);
+		/* Where a recording has it, so that equal labels are in one order. */
+		if (!r && !strcmp(label.key, LABEL_CONTAINER) &&
+		    is_kept(labels, LABEL_CONTAINER_NAME))
+			r = add_container_name(c, s);
 	}
 	if (!r && phase != PHASE_REST && is_kept(labels, LABEL_PHASE) &&
 	    !has_label(c, LABEL_PHASE))
@@ -363,6 +382,7 @@ int line_stacks_new(const struct profile *p, const struct attribution *a,
 	_cleanup_(copy_deinit) struct copy c = {0};
 	int r = copy_init(&c, p);
 
+	c.owners = owner_labels_of(p, NULL);
 	for (size_t i = 0; i < p->nr_samples && !r; i++) {
 		r = fold_stack(&c, a, i);
 		if (!r)

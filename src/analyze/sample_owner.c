@@ -142,5 +142,8 @@ struct sample_owner sample_owner_of(const struct owner_labels *labels,
 	if (*owner.text[OWNER_CONTAINER] && !*owner.text[OWNER_CONTAINER_NAME])
 		owner.text[OWNER_CONTAINER_NAME] =
 			name_of(labels, owner.text[OWNER_CONTAINER]);
+	if (labels->text[OWNER_LABEL] == labels->text[OWNER_CONTAINER_NAME] &&
+	    !*owner.text[OWNER_LABEL])
+		owner.text[OWNER_LABEL] = owner.text[OWNER_CONTAINER_NAME];
 	return owner;
 }

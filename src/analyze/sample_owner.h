@@ -60,7 +60,8 @@ void owner_labels_deinit(struct owner_labels *labels);
 
 /**
  * Reads a sample's labels; if a label is repeated, the last one counts. A container's
- * name may be recorded late: a name in any sample applies to all samples of the id.
+ * name may be recorded late: a name in any sample applies to all samples of the id, also
+ * as OWNER_LABEL.
  */
 struct sample_owner sample_owner_of(const struct owner_labels *labels,
 				    const struct profile_sample *s);

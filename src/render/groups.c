@@ -88,10 +88,8 @@ static struct group_name phase_name(const char *text)
 	return name;
 }
 
-static struct group_name container_name(const struct group *g)
+struct group_name container_name(const char *id, const char *name, const char *runtime)
 {
-	const char *id = g->text[OWNER_CONTAINER], *name = g->text[OWNER_CONTAINER_NAME];
-	const char *runtime = g->text[OWNER_RUNTIME];
 	struct group_name ret, short_id = container_short_id(id);
 	bool has_name = *name && strcmp(name, id) != 0;
 
@@ -100,6 +98,12 @@ static struct group_name container_name(const struct group *g)
 		 has_name ? short_id.text : "", has_name && *runtime ? ", " : "", runtime,
 		 has_name || *runtime ? ")" : "");
 	return ret;
+}
+
+static struct group_name container_of(const struct group *g)
+{
+	return container_name(g->text[OWNER_CONTAINER], g->text[OWNER_CONTAINER_NAME],
+			      g->text[OWNER_RUNTIME]);
 }
 
 /* "web (3f2a8c9d0e1f, docker)", "nginx.service", "4711 python3", "(no container)" */
@@ -114,7 +118,7 @@ static struct group_name group_name_of(enum group_by by, const struct group *g)
 	}
 	switch (by) {
 	case GROUP_BY_CONTAINER:
-		return container_name(g);
+		return container_of(g);
 	case GROUP_BY_PROCESS:
 		snprintf(ret.text, sizeof(ret.text), "%" PRIu32 "%s%s", g->pid, gap,
 			 g->text[OWNER_COMM]);
@@ -144,7 +148,7 @@ static struct group_name group_place(const struct group *g)
 	struct group_name ret;
 
 	if (*g->text[OWNER_CONTAINER])
-		return container_name(g);
+		return container_of(g);
 	snprintf(ret.text, sizeof(ret.text), "%s", g->text[OWNER_UNIT]);
 	return ret;
 }

@@ -23,4 +23,10 @@ struct group_name {
 /** Shortens a long hexadecimal id; returns other ids unchanged. */
 struct group_name container_short_id(const char *id);
 
+/**
+ * Returns "web (3f2a8c9d0e1f, docker)", or "3f2a8c9d0e1f (docker)" without a name.
+ * @name, @runtime  "": not known
+ */
+struct group_name container_name(const char *id, const char *name, const char *runtime);
+
 #endif

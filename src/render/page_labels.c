@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "analyze/phase.h"
+#include "analyze/sample_owner.h"
 #include "base/hash.h"
 #include "base/path.h"
 #include "base/vec.h"
 #include "profile/labels.h"
-
-#define SHORT_ID 12 /* digits of a container's id */
+#include "render/groups.h"
 
 const char *const page_label_names[NR_PAGE_LABELS] = {
 	[PAGE_PROGRAM] = "Program", [PAGE_PROCESS] = "Process",
@@ -21,17 +21,114 @@ const char *const page_label_names[NR_PAGE_LABELS] = {
 	[PAGE_USER] = "User",       [PAGE_PHASE] = "Phase",
 };
 
+/* What report --by container tells apart; all interned, "": not known. */
+struct page_container {
+	const char *id, *name, *runtime;
+	const char *text; /* on the page, different from others; without id: "" */
+};
+
 struct labels_builder {
 	const struct profile *p;
 	struct page_labels *to;
 	struct hashmap index; /* of to->sets */
+	struct owner_labels owners;
+	struct tally containers_index; /* (id, runtime): as containers */
+	struct page_container *containers;
+	size_t cap_containers;
 };
 
 static void labels_builder_deinit(struct labels_builder *b)
 {
 	page_labels_free(b->to);
 	hashmap_deinit(&b->index);
+	owner_labels_deinit(&b->owners);
+	tally_deinit(&b->containers_index);
+	free(b->containers);
 }
+
+/* ---- containers ---- */
+
+static int add_container(struct labels_builder *b, const struct profile_sample *s)
+{
+	struct sample_owner o = sample_owner_of(&b->owners, s);
+	const char *id = o.text[OWNER_CONTAINER], *name = o.text[OWNER_CONTAINER_NAME];
+	const char *runtime = o.text[OWNER_RUNTIME];
+	size_t known = b->containers_index.nr;
+	uint32_t number =
+		tally_number(&b->containers_index, tally_key(id), tally_key(runtime));
+
+	if (number == PROFILE_NONE ||
+	    vec_grow(&b->containers, &b->cap_containers, b->containers_index.nr,
+		     sizeof(*b->containers), 0))
+		return -ENOMEM;
+	if (number < known)
+		return 0;
+	b->containers[number] = (struct page_container){id, name, runtime, id};
+	if (*id)
+		b->containers[number].text = strpool_add(
+			b->p->pool, *name ? name : container_short_id(id).text);
+	return 0;
+}
+
+/* Returns a text that says more: with the short id, or all of it (@is_whole). */
+static const char *longer_text(const struct labels_builder *b,
+			       const struct page_container *c, bool is_whole)
+{
+	struct strpool *pool = b->p->pool;
+
+	if (is_whole)
+		return strpool_print(pool, "%.512s%s(%.4096s%s%.64s)", c->name,
+				     *c->name ? " " : "", c->id, *c->runtime ? ", " : "",
+				     c->runtime);
+	return strpool_add(pool, container_name(c->id, c->name, c->runtime).text);
+}
+
+/* Makes the texts of those longer that have one text. */
+static int tell_apart(struct labels_builder *b, bool is_whole)
+{
+	_cleanup_(tally_deinit) struct tally texts = {0};
+
+	for (size_t i = 0; i < b->containers_index.nr; i++) {
+		uint32_t text = tally_number(&texts, tally_key(b->containers[i].text), 0);
+
+		if (text == PROFILE_NONE)
+			return -ENOMEM;
+		texts.items[text].tag++;
+	}
+	for (size_t i = 0; i < b->containers_index.nr; i++) {
+		struct page_container *c = &b->containers[i];
+
+		if (*c->id &&
+		    texts.items[tally_find(&texts, tally_key(c->text), 0)].tag > 1)
+			c->text = longer_text(b, c, is_whole);
+	}
+	return 0;
+}
+
+static int list_containers(struct labels_builder *b)
+{
+	int r = 0;
+
+	b->owners = owner_labels_of(b->p, NULL);
+	for (size_t i = 0; i < b->p->nr_samples && !r; i++)
+		r = add_container(b, &b->p->samples[i]);
+	if (!r)
+		r = tell_apart(b, false);
+	return r ? r : tell_apart(b, true);
+}
+
+static const char *container_text(const struct labels_builder *b,
+				  const struct profile_sample *s)
+{
+	struct sample_owner o = sample_owner_of(&b->owners, s);
+	uint32_t number = tally_find(&b->containers_index,
+				     tally_key(o.text[OWNER_CONTAINER]),
+				     tally_key(o.text[OWNER_RUNTIME]));
+
+	return b->containers[number].text;
+}
+
+/* ---- sets of labels ---- */
 
 static const struct profile_label *find_label(const struct profile *p,
 					      const struct profile_sample *s,
@@ -62,23 +159,19 @@ static const char *numbered(const struct profile *p, const char *name,
 			     number->num);
 }
 
-static void read_labels(const struct profile *p, const struct profile_sample *s,
+static void read_labels(const struct labels_builder *b, const struct profile_sample *s,
 			enum phase phase, bool has_phases, struct page_label_set *ret)
 {
+	const struct profile *p = b->p;
 	const char *comm = text_of(p, s, LABEL_COMM);
 	const char *program = path_basename(text_of(p, s, LABEL_EXE));
-	const char *container = text_of(p, s, LABEL_CONTAINER_NAME);
 
 	if (!*program)
 		program = comm; /* a thread of the kernel */
 	ret->text[PAGE_PROGRAM] = strpool_add(p->pool, program);
 	ret->text[PAGE_PROCESS] = numbered(p, program, find_label(p, s, LABEL_PID));
 	ret->text[PAGE_THREAD] = numbered(p, comm, find_label(p, s, LABEL_TID));
-	if (*container)
-		ret->text[PAGE_CONTAINER] = strpool_add(p->pool, container);
-	else
-		ret->text[PAGE_CONTAINER] = strpool_print(p->pool, "%.*s", SHORT_ID,
-							  text_of(p, s, LABEL_CONTAINER));
+	ret->text[PAGE_CONTAINER] = container_text(b, s);
 	ret->text[PAGE_POD] = strpool_add(p->pool, text_of(p, s, LABEL_POD));
 	ret->text[PAGE_UNIT] = strpool_add(p->pool, text_of(p, s, LABEL_UNIT));
 	ret->text[PAGE_USER] = strpool_add(p->pool, text_of(p, s, LABEL_USER));
@@ -127,7 +220,7 @@ int page_labels_new(const struct profile *p, enum page_detail detail,
 	bool has_phases = false;
 
 	b.to = calloc(1, sizeof(*b.to));
-	if (!phases || !b.to || phases_of_samples(p, phases))
+	if (!phases || !b.to || phases_of_samples(p, phases) || list_containers(&b))
 		return -ENOMEM;
 	b.to->set_of = calloc(p->nr_samples + 1, sizeof(*b.to->set_of));
 	if (!b.to->set_of)
@@ -137,7 +230,7 @@ int page_labels_new(const struct profile *p, enum page_detail detail,
 	for (size_t i = 0; i < p->nr_samples; i++) {
 		struct page_label_set set;
 
-		read_labels(p, &p->samples[i], (enum phase)phases[i], has_phases, &set);
+		read_labels(&b, &p->samples[i], (enum phase)phases[i], has_phases, &set);
 		forget_labels(p, detail, &set);
 		b.to->set_of[i] = set_number(&b, &set);
 		if (b.to->set_of[i] == PROFILE_NONE)

@@ -169,6 +169,58 @@ static void test_owners(void **state)
 	assert_string_equal(second->text[OWNER_USER], "");
 }
 
+/* Other tools give samples a command, and no pid. */
+static void test_owners_without_pid(void **state)
+{
+	uint32_t l = add_location(p, add_mapping(p, "/a"), 1, MISS_NONE, "f@/a.c:1");
+	_cleanup_(groups_freep) struct groups *g = NULL;
+
+	(void)state;
+	add_owned(p, l, 3, &(struct owner){.comm = "alpha"});
+	add_owned(p, l, 2, &(struct owner){.comm = "beta"});
+	add_owned(p, l, 3, &(struct owner){.comm = "alpha", .unit = "a.service"});
+	add_owned(p, l, 1, &(struct owner){.comm = "alpha", .exe = "/usr/bin/alpha"});
+	add_owned(p, l, 1, &(struct owner){.container = "abc"});
+	assert_int_equal(group(GROUP_BY_OWNER, &g, NULL), 0);
+	assert_int_equal(g->nr, 4);
+	assert_string_equal(g->items[0].text[OWNER_COMM], "alpha");
+	assert_int_equal(g->items[0].self.samples, 4);
+	assert_string_equal(g->items[1].text[OWNER_COMM], "alpha");
+	assert_string_equal(g->items[1].text[OWNER_UNIT], "a.service");
+	assert_string_equal(g->items[2].text[OWNER_COMM], "beta");
+	assert_int_equal(g->items[2].self.samples, 2);
+	assert_string_equal(g->items[3].text[OWNER_CONTAINER], "abc");
+	groups_free(g);
+	g = NULL;
+	/* A thread has one number whatever it is called. */
+	add_owned(p, l, 3, &(struct owner){.tid = 7, .comm = "old"});
+	add_owned(p, l, 4, &(struct owner){.tid = 7, .comm = "new"});
+	assert_int_equal(group(GROUP_BY_THREAD, &g, NULL), 0);
+	assert_int_equal(g->nr, 2);
+	assert_string_equal(g->items[1].text[OWNER_COMM], "new");
+	assert_int_equal(g->items[1].self.samples, 7);
+}
+
+/* The name of a container is that of all its samples, also as a label. */
+static void test_by_container_name(void **state)
+{
+	uint32_t l = add_location(p, add_mapping(p, "/a"), 1, MISS_NONE, "f@/a.c:1");
+	_cleanup_(attribution_freep) struct attribution *a = NULL;
+	_cleanup_(groups_freep) struct groups *g = NULL;
+
+	(void)state;
+	add_owned(p, l, 3, &(struct owner){.container = WEB_ID});
+	add_owned(p, l, 2, &(struct owner){.container = WEB_ID, .name = "web"});
+	add_owned(p, l, 1, &(struct owner){.name = "other"});
+	assert_int_equal(attribution_new(p, &(struct attribution_options){0}, &a), 0);
+	assert_int_equal(groups_new(p, a, GROUP_BY_LABEL, LABEL_CONTAINER_NAME, &g, NULL),
+			 0);
+	assert_int_equal(g->nr, 2);
+	assert_string_equal(g->items[0].text[OWNER_LABEL], "web");
+	assert_int_equal(g->items[0].self.samples, 5);
+	assert_string_equal(g->items[1].text[OWNER_LABEL], "other");
+}
+
 /* They had the number one after the other: no row has one's name and another's user. */
 static void test_users_of_a_pid(void **state)
 {
@@ -336,12 +388,19 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_texts),        TEST(test_processes),
-		TEST(test_phases),       TEST(test_cgroup_without_path),
-		TEST(test_owners),       TEST(test_users_of_a_pid),
-		TEST(test_no_label),     TEST(test_no_samples),
-		TEST(test_ten_thousand), TEST(test_hostile_labels),
+		TEST(test_texts),
+		TEST(test_processes),
+		TEST(test_phases),
+		TEST(test_cgroup_without_path),
+		TEST(test_owners),
+		TEST(test_users_of_a_pid),
+		TEST(test_no_label),
+		TEST(test_no_samples),
+		TEST(test_ten_thousand),
+		TEST(test_hostile_labels),
 		TEST(test_empty_values),
+		TEST(test_owners_without_pid),
+		TEST(test_by_container_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -337,6 +337,36 @@ static void only_named_labels_stay(void **state)
 	assert_string_equal(label_of(1, LABEL_PHASE), "import");
 }
 
+/* A container's name may be recorded late: its samples have it all the same. */
+static void a_container_has_one_name(void **state)
+{
+	static const char *const keys[] = {LABEL_CONTAINER_NAME, LABEL_COMM, NULL};
+	const struct profile_label labels[] = {
+		{.key = LABEL_CONTAINER, .str = "3f4b", .unit = ""},
+		{.key = LABEL_CONTAINER_NAME, .str = "shop", .unit = ""},
+		{.key = LABEL_COMM, .str = "web", .unit = ""},
+	};
+	uint32_t leaf = in(app, "f@/a.c:4");
+
+	(void)state;
+	profile_add_sample(p, &leaf, 1,
+			   (const struct profile_label[]){labels[0], labels[2]}, 2, 0,
+			   (int64_t[]){3, 3});
+	profile_add_sample(p, &leaf, 1, labels, 3, 0, (int64_t[]){4, 4});
+	profile_add_sample(p, &leaf, 1, &labels[2], 1, 0, (int64_t[]){5, 5});
+	fold_with(keys, NULL);
+	assert_int_equal(folded->nr_samples, 2);
+	assert_int_equal(profile_value(folded, &folded->samples[0], 0), 7);
+	assert_int_equal(folded->samples[0].nr_labels, 2);
+	assert_string_equal(label_of(0, LABEL_CONTAINER_NAME), "shop");
+	assert_null(label_of(1, LABEL_CONTAINER_NAME));
+	profile_free(folded);
+	folded = NULL;
+	fold_with(&keys[1], NULL);
+	assert_int_equal(folded->nr_samples, 1);
+	assert_null(label_of(0, LABEL_CONTAINER_NAME));
+}
+
 static void hostile_labels_are_harmless(void **state)
 {
 	static const char *const keys[] = {LABEL_COMM, NULL};
@@ -386,6 +416,7 @@ int main(void)
 		TEST(nothing_leads_to_an_address),
 		TEST(every_line_has_annotates_figures),
 		TEST(only_named_labels_stay),
+		TEST(a_container_has_one_name),
 		TEST(hostile_labels_are_harmless),
 		TEST(the_heaviest_keep_their_callers),
 	};

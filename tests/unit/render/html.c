@@ -5,6 +5,7 @@
  */
 #include "unit/export/cases.h"
 
+#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
 #include <nettle/base64.h>
@@ -18,6 +19,7 @@
 #include "render/page_json.h"
 #include "render/page_stacks.h"
 #include "render/render.h"
+#include "unit/profile/owners.h"
 
 static struct strpool *pool;
 static struct profile *p;
@@ -502,10 +504,10 @@ struct labelled {
 };
 
 static const struct labelled all_labelled[] = {
-	{12, 10, 10, "web", "aaaaaaaaaaaaaaaa", "front", 7},
-	{12, 10, 11, "web-worker", "aaaaaaaaaaaaaaaa", "front", 20},
-	{40, 10, 11, "web-worker", "aaaaaaaaaaaaaaaa", "front", 3},
-	{12, 20, 20, "db", "bbbbbbbbbbbbbbbb", "", 5},
+	{12, 10, 10, "web", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "front", 7},
+	{12, 10, 11, "web-worker", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "front", 20},
+	{40, 10, 11, "web-worker", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "front", 3},
+	{12, 20, 20, "db", "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", "", 5},
 	{40, 30, 30, "cron", "", "", 11},
 };
 
@@ -615,6 +617,61 @@ static void a_function_has_the_kind_of_its_code(void **state)
 		assert_int_equal(flags & 7, expected[i].kind);
 		assert_int_equal(!!(flags & 8), expected[i].is_library);
 	}
+	json_decref(stacks);
+}
+
+/* ---- containers ---- */
+
+/* "web 5": a container of the page, and its samples; fails if it is not there. */
+static void assert_container(const json_t *stacks, const char *text, uint64_t samples)
+{
+	if (self_where(stacks, 1, "Container", text, -1, INT64_MAX).samples != samples)
+		fail_msg("%s has not %" PRIu64 " samples", text, samples);
+}
+
+/* The page's containers are those of report --by container. */
+static void containers_are_told_apart_by_id(void **state)
+{
+	/* Others have the first 12 digits of one. */
+	static const char *const like[] = {
+		"3f2a8c9d0e1f0000000000000000000000000000000000000000000000000000",
+		"3f2a8c9d0e1f1111111111111111111111111111111111111111111111111111"};
+	uint32_t l = add_location(p, add_mapping(p, "/a"), 1, MISS_NONE, "f@/a.c:1");
+	json_t *stacks, *label;
+	char text[128];
+
+	(void)state;
+	add_owned(p, l, 1, &(struct owner){.comm = "host"});
+	add_owned(p, l, 2, &(struct owner){.container = DB_ID, .runtime = "docker"});
+	add_owned(p, l, 3,
+		  &(struct owner){.container = DB_ID, .name = "db", .runtime = "docker"});
+	add_owned(p, l, 4, &(struct owner){.container = CACHE_ID, .name = "web"});
+	add_owned(p, l, 5,
+		  &(struct owner){
+			  .container = "1000/web", .name = "web", .runtime = "podman"});
+	add_owned(p, l, 6, &(struct owner){.container = "1000/machine-a"});
+	add_owned(p, l, 7, &(struct owner){.container = "1000/machine-b"});
+	add_owned(p, l, 8, &(struct owner){.container = like[0]});
+	add_owned(p, l, 9, &(struct owner){.container = like[1], .runtime = "docker"});
+	add_owned(p, l, 10, &(struct owner){.container = like[1], .runtime = "podman"});
+	add_owned(p, l, 11, &(struct owner){.container = WEB_ID, .runtime = "docker"});
+	render();
+	stacks = data("stacks-data");
+	label = json_array_get(json_object_get(stacks, "labels"), 3);
+	assert_string_equal(json_string_value(json_object_get(label, "name")),
+			    "Container");
+	assert_int_equal(json_array_size(json_object_get(label, "values")), 10);
+	assert_container(stacks, "", 1);
+	assert_container(stacks, "db", 5);
+	assert_container(stacks, "web (77aa8c9d0e1f)", 4);
+	assert_container(stacks, "web (1000/web, podman)", 5);
+	assert_container(stacks, "1000/machine-a", 6);
+	assert_container(stacks, "1000/machine-b", 7);
+	assert_container(stacks, "3f2a8c9d0e1f", 8);
+	snprintf(text, sizeof(text), "(%s, docker)", like[1]);
+	assert_container(stacks, text, 9);
+	assert_container(stacks, "3f2a8c9d0e1f (podman)", 10);
+	assert_container(stacks, "(" WEB_ID ", docker)", 11);
 	json_decref(stacks);
 }
 
@@ -853,6 +910,7 @@ int main(void)
 		TEST(texts_count_as_json),
 		TEST(the_filters_of_a_page_are_those_of_annotate),
 		TEST(a_function_has_the_kind_of_its_code),
+		TEST(containers_are_told_apart_by_id),
 		TEST(a_line_has_its_instructions),
 		TEST(a_time_of_the_page_is_that_of_time),
 		TEST(all_parts_are_the_whole),
