@@ -117,6 +117,10 @@ static int record(struct recorder *r, const struct options *options, int *ret_st
 		return rc ? rc : ask_for_page(options, err);
 	}
 	recorder_say_where(r);
+	if (!recorder_has_sampled(r))
+		return error_set_exit(err, EXIT_NO_SAMPLES, -ENODATA,
+				      "no samples: the recording was ended before "
+				      "sampling began");
 	return recorder_nr_counted(r)
 		       ? ask_for_page(options, err)
 		       : explain_no_samples(&o->target, o->source->is_clock, err);

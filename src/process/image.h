@@ -93,6 +93,7 @@ struct process_table {
 	struct quota image_quota, mapping_quota;
 	uint64_t lost_seq; /* counts TASK_EVENT_LOST */
 	bool is_shared;
+	bool (*scan_must_end)(void);
 	bool restricted; /* only descendants of known processes are of interest */
 	/* What was just read of this image, for its owner; NULL: nothing. */
 	const struct image *viewed;

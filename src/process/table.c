@@ -513,6 +513,7 @@ int process_table_new(const struct process_table_config *config, struct strpool 
 	if (interp_store_new(INTERP_STORE_DEFAULT_BYTES, &t->interp_store))
 		return error_set(err, -ENOMEM, "out of memory");
 	t->is_shared = config->is_shared;
+	t->scan_must_end = config->scan_must_end;
 	if (t->is_shared)
 		share(t);
 	*ret = take_ptr(t);
@@ -591,9 +592,19 @@ struct process *process_table_prepare(struct process_table *t, uint32_t tgid)
 	return &img->proc;
 }
 
+#define SCAN_ENDED 1 /* for proc_dir_each(): not an error */
+
+/* A process may keep each look at it waiting for a while (opener/opener.h). */
+static bool scan_must_end(const struct process_table *t)
+{
+	return t->scan_must_end && t->scan_must_end();
+}
+
 static int scan_each(void *ctx, uint32_t tgid, int dir)
 {
 	(void)dir;
+	if (scan_must_end(ctx))
+		return SCAN_ENDED;
 	image_scan(ctx, tgid);
 	return 0;
 }
@@ -615,7 +626,7 @@ static int scan_some(struct process_table *t, const uint32_t *tgids, size_t nr_t
 	/* A target may have started this recording, which is not the target's work. */
 	proc_tree_detach(&tree, (uint32_t)getpid());
 	proc_tree_mark_descendants(&tree);
-	for (size_t i = 0; i < tree.nr; i++)
+	for (size_t i = 0; i < tree.nr && !scan_must_end(t); i++)
 		if (tree.items[i].is_marked)
 			image_scan(t, tree.items[i].tgid);
 	return 0;
@@ -629,6 +640,8 @@ int process_table_scan(struct process_table *t, const uint32_t *tgids, size_t nr
 	t->restricted = tgids;
 	rc = tgids ? scan_some(t, tgids, nr_tgids, err)
 		   : proc_dir_each(t->proc_fd, scan_each, t);
+	if (rc == SCAN_ENDED)
+		return 0;
 	errno = -rc;
 	if (rc && rc != -ESRCH)
 		return error_set_exit(err, EXIT_SYSTEM, rc, "cannot list /proc: %m");

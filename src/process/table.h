@@ -49,6 +49,8 @@ struct process_table_config {
 	 * of others (base/quota.h).
 	 */
 	bool is_shared;
+	/* Asked before each process of a scan: shall it end? NULL: never. */
+	bool (*scan_must_end)(void);
 	size_t max_processes; /* images; 0: the default, 65536 */
 	size_t max_files; /* open descriptors; 0: the default, 8192, or what
 			   * RLIMIT_NOFILE allows */
@@ -69,7 +71,8 @@ DEFINE_CLEANUP(struct process_table, process_table_free);
  * identity, executable mappings. Call it after the task events were opened and before
  * they are consumed: later events take precedence. With @tgids, later events of
  * processes that do not descend from known ones are ignored.
- * Return: 0, -ESRCH when one of @tgids does not exist, or -errno.
+ * Return: 0, also if scan_must_end() ended it, -ESRCH when one of @tgids does not exist, or
+ * -errno.
  */
 int process_table_scan(struct process_table *t, const uint32_t *tgids, size_t nr_tgids,
 		       struct error *err);

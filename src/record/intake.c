@@ -19,6 +19,7 @@
 #include "process/cgroup_mount.h"
 #include "process/proc_dir.h"
 #include "record/dump.h"
+#include "record/wakeups.h"
 #include "target/explain.h"
 #include "worker/message.h"
 
@@ -163,7 +164,9 @@ static int follow_targets(struct intake *in, struct error *err)
 	rc = process_table_scan(in->processes, o->target.whole_machine ? NULL : tgids,
 				nr_tgids, err);
 	for (uint32_t id = 0;
-	     !rc && o->target.nr_pids && id < process_table_nr_ids(in->processes); id++) {
+	     !rc && o->target.nr_pids && id < process_table_nr_ids(in->processes) &&
+	     !wakeups_end_is_pending();
+	     id++) {
 		const struct process *p = process_table_at(in->processes, id);
 
 		if (!p || p->exited)
@@ -260,6 +263,7 @@ static int open_processes(struct intake *in, struct strpool *names, struct error
 		.proc_path = "/proc",
 		.max_files = in->config->limits.files,
 		.is_shared = !target_follows_processes(&in->config->target),
+		.scan_must_end = wakeups_end_is_pending,
 		.cgroup_mounts = &mounts};
 	int rc = cgroup_mounts_read(&mounts);
 

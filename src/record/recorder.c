@@ -196,6 +196,10 @@ static void window_note_end(struct recorder *r)
 
 	r->window.end_ns = in->stop_ns ? in->stop_ns : flip->time_ns;
 	r->window.end_wall_ns = flip->wall_ns;
+	if (!in->start_ns) { /* it ended before sampling began */
+		r->window.begin_ns = r->window.end_ns;
+		r->window.begin_wall_ns = r->window.end_wall_ns;
+	}
 	r->window.rows_dropped = in->rows.nr_dropped;
 	sampler_totals(in->sampler, totals);
 	if (in->stop_ns || !flip->ends_window)
@@ -724,17 +728,24 @@ static int turn(struct recorder *r, struct error *err)
 	return rc;
 }
 
+/* The command of run gets these signals itself, when it runs. */
+static bool is_ended_before(const struct recorder *r)
+{
+	return !r->intake.launch && !r->config->dry_run && wakeups_end_is_pending();
+}
+
 static int sample(struct recorder *r, struct error *err)
 {
 	int rc = 0;
 
 	r->begin_ns = clock_now_ns() + (uint64_t)(r->config->delay_s * 1e9);
 	after_look(r);
-	if (r->config->delay_s <= 0)
+	/* The scan may have ended early because of that, and so does not know all. */
+	r->is_over = r->config->dry_run || is_ended_before(r);
+	if (r->config->delay_s <= 0 && (!r->is_over || r->config->dry_run))
 		rc = start(r, err);
 	if (!rc && r->intake.launch)
 		rc = launch_go(r->intake.launch, err);
-	r->is_over = r->config->dry_run;
 	while (!rc && !r->is_over)
 		rc = turn(r, err);
 	clear_progress(r);
@@ -774,6 +785,11 @@ struct profile *recorder_profile(const struct recorder *r)
 uint64_t recorder_nr_counted(const struct recorder *r)
 {
 	return r->nr_counted + r->naming.profile->extra.losses.counted;
+}
+
+bool recorder_has_sampled(const struct recorder *r)
+{
+	return r->intake.start_ns;
 }
 
 struct launch *recorder_launch(const struct recorder *r)

@@ -38,6 +38,9 @@ struct profile *recorder_profile(const struct recorder *r);
 /** Returns the number of samples in all files. */
 uint64_t recorder_nr_counted(const struct recorder *r);
 
+/** Did sampling begin? Not if a signal ended the recording before. */
+bool recorder_has_sampled(const struct recorder *r);
+
 /** Returns the command of run; NULL: not run, or not forked. Borrowed. */
 struct launch *recorder_launch(const struct recorder *r);
 

@@ -110,6 +110,15 @@ unsigned int wakeups_wait_but(struct wakeups *w, enum wakeup kind, uint64_t time
 	return ready;
 }
 
+bool wakeups_end_is_pending(void)
+{
+	sigset_t set;
+
+	return !sigpending(&set) &&
+	       (sigismember(&set, SIGINT) == 1 || sigismember(&set, SIGTERM) == 1 ||
+		sigismember(&set, SIGQUIT) == 1);
+}
+
 bool wakeups_take_signal(struct wakeups *w, struct wakeup_signal *ret)
 {
 	struct signalfd_siginfo info;

@@ -45,6 +45,12 @@ unsigned int wakeups_wait(struct wakeups *w, uint64_t timeout_ns);
 /** The same, but ignores wakeups of @kind. */
 unsigned int wakeups_wait_but(struct wakeups *w, enum wakeup kind, uint64_t timeout_ns);
 
+/**
+ * Does a signal wait that ends a recording: SIGINT, SIGTERM or SIGQUIT? It stays pending.
+ * For the time before wakeups_wait().
+ */
+bool wakeups_end_is_pending(void);
+
 struct wakeup_signal {
 	int number;
 	bool is_from_somebody; /* sent with kill(2), not by the terminal */

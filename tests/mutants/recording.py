@@ -6,6 +6,9 @@ replacement; more pairs of text and replacement if the mistake is in several pla
 
 MUTANTS = [
     # ---- waiting for helpers ----
+    ("scan-goes-on", "a signal that ends the recording does not end the first scan",
+     "src/process/table.c", "unit process/table",
+     "\tif (scan_must_end(ctx))\n\t\treturn SCAN_ENDED;\n", ""),
     ("rings-fill-during-a-wait", "the kernel's rings are not emptied while a helper is waited for",
      "src/record/intake.c", "root stuck",
      "\t\tmessage_meanwhile(empty_rings, in);", "\t\tmessage_meanwhile(NULL, in);"),

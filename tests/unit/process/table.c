@@ -196,6 +196,37 @@ static void scan_of_targets_takes_descendants(void **state)
 	assert_int_equal(nr_images(), 5);
 }
 
+static size_t nr_asked;
+
+static bool second_is_too_many(void)
+{
+	return ++nr_asked > 1;
+}
+
+/* Of the whole machine, and of targets. */
+static void scan_ends_when_it_must(void **state)
+{
+	struct process_table_config config = {.proc_path = fake.proc,
+					      .scan_must_end = second_is_too_many};
+	const uint32_t target = 10;
+
+	(void)state;
+	for (uint32_t pid = 10; pid < 13; pid++)
+		fake_process_add(&fake, &(struct fake_process){.pid = pid,
+							       .ppid = pid == 10 ? 1 : 10,
+							       .maps = EXE_LINE});
+	for (int i = 0; i < 2; i++) {
+		process_table_free(table);
+		table = NULL;
+		assert_int_equal(process_table_new(&config, pool, &table, NULL), 0);
+		nr_asked = 0;
+		assert_int_equal(process_table_scan(table, i ? &target : NULL, i, NULL),
+				 0);
+		assert_int_equal(nr_images(), 1);
+		assert_int_equal(nr_asked, 2);
+	}
+}
+
 static void dead_leader_is_read_from_its_thread(void **state)
 {
 	struct fake_process p = {
@@ -1103,6 +1134,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(scan_reads_identity_and_mappings),
 		TEST(scan_of_targets_takes_descendants),
+		TEST(scan_ends_when_it_must),
 		TEST(dead_leader_is_read_from_its_thread),
 		TEST(fork_exec_mmap_exit),
 		TEST(samples_find_their_image_by_time_then_by_name),

@@ -89,6 +89,27 @@ static void signals(void **state)
 	assert_int_equal(wakeups_wait(w, 0), 0);
 }
 
+/* What is asked before the loop leaves the signal to the loop. */
+static void an_end_is_pending(void **state)
+{
+	static const int ends[] = {SIGINT, SIGTERM, SIGQUIT};
+	struct wakeups *w = *state;
+	struct wakeup_signal signal;
+
+	kill(getpid(), SIGUSR1);
+	kill(getpid(), SIGHUP);
+	assert_false(wakeups_end_is_pending());
+	while (wakeups_take_signal(w, &signal))
+		;
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		kill(getpid(), ends[i]);
+		assert_true(wakeups_end_is_pending());
+		assert_true(wakeups_take_signal(w, &signal));
+		assert_int_equal(signal.number, ends[i]);
+		assert_false(wakeups_end_is_pending());
+	}
+}
+
 /* A signal from the kernel has no sender: the command of `run` has received it, too. */
 static void a_child_ends(void **state)
 {
@@ -131,6 +152,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_descriptor_that_is_watched_once,
 						open_wakeups, close_wakeups),
 		cmocka_unit_test_setup_teardown(signals, open_wakeups, close_wakeups),
+		cmocka_unit_test_setup_teardown(an_end_is_pending, open_wakeups,
+						close_wakeups),
 		cmocka_unit_test_setup_teardown(a_child_ends, open_wakeups,
 						close_wakeups),
 		cmocka_unit_test_setup_teardown(the_second_one_kills, open_wakeups,
