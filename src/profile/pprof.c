@@ -111,11 +111,34 @@ struct pprof_part {
 #define PPROF_MAX_STRINGS    (1u << 26)
 #define PPROF_MAX_PART_BYTES (512u << 20) /* one part, unpacked */
 
+/*
+ * A few bytes of a file can refer to a long text, or to many inlined frames, and all
+ * that show the profile look at each such reference. So texts are cut, and references to
+ * long ones and inlined frames are bounded by the bytes of the file. No recording comes
+ * near: most names have less than 100 bytes, and a location has up to FRAMES_MAX_INLINE
+ * lines.
+ */
+#define PPROF_MAX_TEXT_BYTES   (64u << 10) /* with NUL */
+#define PPROF_MAX_INLINE       1024u /* lines of a location */
+#define PPROF_LONG_TEXT_BYTES  1024u /* what is beyond counts at each reference */
+#define PPROF_LONG_BYTES       (64u << 20) /* so many together */
+#define PPROF_LONG_PER_BYTE    512u /* and so many for each byte of the file */
+#define PPROF_MAX_LONG_BYTES   (UINT64_C(1) << 33)
+#define PPROF_INLINED          (1u << 18) /* the same for inlined frames of samples */
+#define PPROF_INLINED_PER_BYTE 32u
+#define PPROF_MAX_INLINED      (UINT64_C(1) << 27)
+
 struct pprof_reader {
 	const char *name; /* of the file, for messages */
 	struct profile *p;
 	const char **strings; /* the string table, interned; heap */
 	size_t nr_strings, cap_strings;
+	/* Bytes over PPROF_LONG_TEXT_BYTES: of each string, and of all that an item has. */
+	uint32_t *string_rests, *function_rests, *location_rests; /* heap */
+	size_t cap_string_rests, cap_function_rests, cap_location_rests;
+	uint64_t long_bytes; /* the sum of these over all references */
+	uint64_t nr_inlined; /* frames of all samples */
+	size_t nr_bytes; /* of the file, unpacked */
 	struct id_table mapping_ids, function_ids, location_ids;
 	struct arena arena; /* of one part */
 	struct error *err;
@@ -282,6 +305,36 @@ static int pprof_no_room(struct pprof_reader *r, int code, const char *what)
 	return error_set(r->err, -ENOMEM, "out of memory while reading %s", r->name);
 }
 
+static const char remedy[] =
+	"give a file that lineburn record or another tool wrote in pprof's format";
+
+static int too_big(struct pprof_reader *r, const char *what)
+{
+	return error_set(r->err, -EFBIG, "%s is too big: %s; %s", r->name, what, remedy);
+}
+
+static uint64_t limit_for(const struct pprof_reader *r, uint64_t base, uint64_t per_byte,
+			  uint64_t max)
+{
+	uint64_t limit = base + per_byte * r->nr_bytes;
+
+	return limit < max ? limit : max;
+}
+
+/* Refuses what would be too much work to show. Return: 0 or -EFBIG. */
+static int check_work(struct pprof_reader *r)
+{
+	if (r->nr_inlined >
+	    limit_for(r, PPROF_INLINED, PPROF_INLINED_PER_BYTE, PPROF_MAX_INLINED))
+		return too_big(r, "its samples have too many inlined frames for a file "
+				  "of its size");
+	if (r->long_bytes >
+	    limit_for(r, PPROF_LONG_BYTES, PPROF_LONG_PER_BYTE, PPROF_MAX_LONG_BYTES))
+		return too_big(r, "it repeats long names too often for a file of its "
+				  "size");
+	return 0;
+}
+
 /** Gets the string with number @i. Return: 0 or -EBADMSG. */
 static int pprof_string(struct pprof_reader *r, int64_t i, const char **ret)
 {
@@ -289,6 +342,7 @@ static int pprof_string(struct pprof_reader *r, int64_t i, const char **ret)
 		return pprof_malformed(r, "string %lld of %zu", (long long)i,
 				       r->nr_strings);
 	*ret = r->strings[i];
+	r->long_bytes += r->string_rests[i];
 	return 0;
 }
 
@@ -309,18 +363,58 @@ static int pprof_add_id(struct pprof_reader *r, struct id_table *ids, uint64_t i
 	return code ? pprof_no_room(r, -ENOMEM, what) : 0;
 }
 
+/*
+ * Interns a text that is too long as its beginning and a hash of all of it: different
+ * texts stay different, and equal ones of two files equal.
+ */
+static const char *add_cut(struct strpool *pool, const char *text, size_t len)
+{
+	static const struct hash_key key = {{0}};
+	char buf[PPROF_MAX_TEXT_BYTES], end[32];
+	size_t nr = sizeof(buf) - sizeof(end);
+
+	while (nr && ((unsigned char)text[nr] & 0xc0) == 0x80)
+		nr--; /* not within a character */
+	snprintf(end, sizeof(end), "[...%016llx]",
+		 (unsigned long long)hash_sip13(&key, text, len));
+	memcpy(buf, text, nr);
+	memcpy(buf + nr, end, strlen(end) + 1);
+	return strpool_add(pool, buf);
+}
+
+/* Returns the bytes of a text that count at each reference. */
+static uint32_t rest_of(size_t len)
+{
+	if (len > PPROF_MAX_TEXT_BYTES)
+		len = PPROF_MAX_TEXT_BYTES;
+	return len > PPROF_LONG_TEXT_BYTES ? (uint32_t)len - PPROF_LONG_TEXT_BYTES : 0;
+}
+
+static int read_string(struct pprof_reader *r, const char *text)
+{
+	size_t len = strlen(text);
+	int code = vec_grow(&r->strings, &r->cap_strings, r->nr_strings + 1,
+			    sizeof(*r->strings), PPROF_MAX_STRINGS);
+
+	if (!code)
+		code = vec_grow(&r->string_rests, &r->cap_string_rests, r->nr_strings + 1,
+				sizeof(*r->string_rests), 0);
+	if (code)
+		return pprof_no_room(r, code, "strings");
+	r->strings[r->nr_strings] = len < PPROF_MAX_TEXT_BYTES
+					    ? strpool_add(r->p->pool, text)
+					    : add_cut(r->p->pool, text, len);
+	r->string_rests[r->nr_strings++] = rest_of(len);
+	return 0;
+}
+
 static int read_strings(struct pprof_reader *r, const Perftools__Profiles__Profile *part)
 {
-	for (size_t i = 0; i < part->n_string_table; i++) {
-		int code = vec_grow(&r->strings, &r->cap_strings, r->nr_strings + 1,
-				    sizeof(*r->strings), PPROF_MAX_STRINGS);
+	int code = 0;
 
-		if (code)
-			return pprof_no_room(r, code, "strings");
-		r->strings[r->nr_strings++] =
-			strpool_add(r->p->pool, part->string_table[i]);
-	}
-	return 0;
+	for (size_t i = 0; i < part->n_string_table && !code; i++)
+		code = read_string(r, part->string_table[i]);
+	return code;
 }
 
 /* Returns the line number; 0 if it does not fit. */
@@ -344,6 +438,26 @@ static int read_line(struct pprof_reader *r, const Perftools__Profiles__Line *fr
 	return 0;
 }
 
+static uint32_t function_rest(const struct pprof_reader *r, uint32_t function)
+{
+	return function < r->p->nr_functions ? r->function_rests[function] : 0;
+}
+
+/* Counts the long texts of the location that was read last. */
+static void add_location_rest(struct pprof_reader *r)
+{
+	const struct profile *p = r->p;
+	const struct profile_location *l = &p->locations[p->nr_locations - 1];
+	uint32_t rest = 0;
+
+	if (l->mapping != PROFILE_NONE)
+		rest += rest_of(strlen(p->mappings[l->mapping].filename));
+	for (uint32_t i = 0; i < l->nr_lines; i++)
+		rest += function_rest(r, p->lines[l->first_line + i].function);
+	r->location_rests[p->nr_locations - 1] = rest;
+	r->long_bytes += rest;
+}
+
 static int read_location(struct pprof_reader *r,
 			 const Perftools__Profiles__Location *from)
 {
@@ -351,8 +465,15 @@ static int read_location(struct pprof_reader *r,
 	int code = vec_grow(&p->locations, &p->cap_locations, p->nr_locations + 1,
 			    sizeof(*p->locations), PROFILE_MAX_LOCATIONS);
 
+	if (!code)
+		code = vec_grow(&r->location_rests, &r->cap_location_rests,
+				p->nr_locations + 1, sizeof(*r->location_rests), 0);
 	if (code)
 		return pprof_no_room(r, code, "locations");
+	if (from->n_line > PPROF_MAX_INLINE)
+		return error_set(r->err, -EFBIG,
+				 "%s is too big: a location has more than %u lines; %s",
+				 r->name, PPROF_MAX_INLINE, remedy);
 	code = pprof_add_id(r, &r->location_ids, from->id, "location");
 	if (code)
 		return code;
@@ -366,6 +487,8 @@ static int read_location(struct pprof_reader *r,
 	};
 	for (size_t i = 0; i < from->n_line && !code; i++)
 		code = read_line(r, from->line[i]);
+	if (!code)
+		add_location_rest(r);
 	return code;
 }
 
@@ -402,6 +525,9 @@ static int read_stack(struct pprof_reader *r, const Perftools__Profiles__Sample 
 			return pprof_malformed(r, "sample %zu has no location %llu",
 					       p->nr_samples,
 					       (unsigned long long)from->location_id[i]);
+		r->long_bytes += r->location_rests[location];
+		if (p->locations[location].nr_lines)
+			r->nr_inlined += p->locations[location].nr_lines - 1;
 		p->sample_locations[p->nr_sample_locations++] = location;
 	}
 	return 0;
@@ -441,6 +567,17 @@ static int read_sample(struct pprof_reader *r, const Perftools__Profiles__Sample
 	return code;
 }
 
+/* Counts the long texts of all rows of code. */
+static void add_code_rests(struct pprof_reader *r)
+{
+	const struct profile_extra *extra = &r->p->extra;
+
+	for (size_t i = 0; i < extra->nr_codes; i++)
+		for (size_t k = 0; k < extra->codes[i].nr_rows; k++)
+			r->long_bytes +=
+				function_rest(r, extra->codes[i].rows[k].at.function);
+}
+
 static int read_extra(struct pprof_reader *r, const Perftools__Profiles__Profile *part)
 {
 	const ProtobufCBinaryData *extra = &part->lineburn_extra;
@@ -455,6 +592,7 @@ static int read_extra(struct pprof_reader *r, const Perftools__Profiles__Profile
 	code = extra_unpack(r->p, extra->data, extra->len, &ids, &r->arena);
 	switch (code) {
 	case 0:
+		add_code_rests(r);
 		return 0;
 	case -EBADMSG:
 		return pprof_malformed(r, "the part that only lineburn reads is damaged");
@@ -519,6 +657,9 @@ static int read_function(struct pprof_reader *r,
 	int code = vec_grow(&p->functions, &p->cap_functions, p->nr_functions + 1,
 			    sizeof(*p->functions), PROFILE_MAX_FUNCTIONS);
 
+	if (!code)
+		code = vec_grow(&r->function_rests, &r->cap_function_rests,
+				p->nr_functions + 1, sizeof(*r->function_rests), 0);
 	if (code)
 		return pprof_no_room(r, code, "functions");
 	code = pprof_add_id(r, &r->function_ids, from->id, "function");
@@ -534,6 +675,9 @@ static int read_function(struct pprof_reader *r,
 		return code;
 	if (!*to->name)
 		to->name = to->system_name;
+	/* Frames are shown by one of their names. */
+	r->function_rests[p->nr_functions - 1] = rest_of(strlen(to->name)) +
+						 rest_of(strlen(to->filename));
 	if (to->name[0] == '[' && *to->filename &&
 	    to->name == object_stand_in(to->filename, p->pool))
 		to->name = strpool_add(p->pool, "");
@@ -598,11 +742,10 @@ static int read_part(struct pprof_reader *r, const Perftools__Profiles__Profile 
 		code = read_location(r, part->location[i]);
 	for (size_t i = 0; i < part->n_sample && !code; i++)
 		code = read_sample(r, part->sample[i]);
-	return code ? code : read_extra(r, part);
+	if (!code)
+		code = read_extra(r, part);
+	return code ? code : check_work(r);
 }
-
-static const char remedy[] =
-	"give a file that lineburn record or another tool wrote in pprof's format";
 
 static int not_a_profile(struct pprof_reader *r, const char *why)
 {
@@ -754,8 +897,10 @@ static int read_message(struct pprof_reader *r, const uint8_t *data, size_t len)
 	const uint32_t tables =
 		~(PPROF_WANT_EXTRA | PPROF_WANT(2) | PPROF_WANT(4) | PPROF_WANT(6)) &
 		(PPROF_WANT(16) - 1);
-	int code = walk(r, data, len, PPROF_WANT(6));
+	int code;
 
+	r->nr_bytes = len;
+	code = walk(r, data, len, PPROF_WANT(6));
 	if (code)
 		return code;
 	if (!r->nr_strings || *r->strings[0])
@@ -810,6 +955,9 @@ int pprof_read(const void *data, size_t len, const char *name, struct strpool *p
 	forget_defaults(p);
 	code = read_bytes(&r, data, len);
 	free(r.strings);
+	free(r.string_rests);
+	free(r.function_rests);
+	free(r.location_rests);
 	id_table_deinit(&r.mapping_ids);
 	id_table_deinit(&r.function_ids);
 	id_table_deinit(&r.location_ids);

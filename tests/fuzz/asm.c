@@ -9,6 +9,7 @@
 #include "analyze/source.h"
 #include "profile/pprof.h"
 #include "lib/cost.h"
+#include "lib/inlined.h"
 #include "lib/shown.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -137,7 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct attribution *a = NULL;
 	struct profile *p = NULL;
 
-	if (!pprof_read(data, size, "input", pool, &p, NULL)) {
+	if (!pprof_read(data, size, "input", pool, &p, NULL) && !inlines_much(p, size)) {
 		check(!attribution_new(p, &options, &a));
 		check(!source_attach(a, p, &search));
 		in.profile = p;

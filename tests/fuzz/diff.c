@@ -9,6 +9,7 @@
 #include "analyze/diff_rule.h"
 #include "profile/pprof.h"
 #include "lib/cost.h"
+#include "lib/inlined.h"
 #include "lib/pieces.h"
 #include "lib/shown.h"
 
@@ -34,8 +35,10 @@ static struct profile *read_piece(const void *piece, size_t bytes, struct strpoo
 {
 	struct profile *p = NULL;
 
-	(void)pprof_read(piece, bytes, "input", pool, &p, NULL);
-	return p;
+	if (pprof_read(piece, bytes, "input", pool, &p, NULL) || !inlines_much(p, bytes))
+		return p;
+	profile_free(p);
+	return NULL;
 }
 
 /* Other figures, one line of text in four, and one line number in eight. */

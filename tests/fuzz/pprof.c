@@ -12,6 +12,7 @@
 #include "analyze/tally.h"
 #include "profile/pprof.h"
 #include "lib/cost.h"
+#include "lib/inlined.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -166,7 +167,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (pprof_read(data, size, "input", pool, &p, &err)) {
 		check(!p && err.text[0]);
-	} else {
+	} else if (!inlines_much(p, size)) {
 		check_attribution(p, CHARGE_LINE);
 		check_attribution(p, CHARGE_MINE);
 		check_attribution(p, CHARGE_LEAF);

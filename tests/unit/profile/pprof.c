@@ -1003,6 +1003,132 @@ static void bombs_are_refused(void **state)
 	free(w);
 }
 
+/* A profile with a location of @nr_lines lines of @name, @nr_frames times on a stack. */
+static void write_stack(const char *name, uint32_t nr_lines, size_t nr_frames, void **ret,
+			size_t *ret_len)
+{
+	struct profile *p = profile_new(pool);
+	struct profile_line *lines = calloc(nr_lines, sizeof(*lines));
+	uint32_t *stack = calloc(nr_frames, sizeof(*stack));
+	uint32_t function = profile_add_function(
+		p, &(struct profile_function){.name = name, .filename = "/a.c"});
+
+	for (uint32_t i = 0; i < nr_lines; i++)
+		lines[i] = (struct profile_line){function, 1 + i};
+	stack[0] = profile_add_location(p, add_mapping(p, "/app"), 1, MISS_NONE, lines,
+					nr_lines);
+	for (size_t i = 1; i < nr_frames; i++)
+		stack[i] = stack[0];
+	profile_add_sample(p, stack, nr_frames, NULL, 0, LB_STACK_COMPLETE,
+			   (int64_t[]){1, PERIOD_NS});
+	assert_int_equal(pprof_write(p, false, ret, ret_len), 0);
+	profile_free(p);
+	free(lines);
+	free(stack);
+}
+
+static void assert_stack_is_read(const char *name, uint32_t nr_lines, size_t nr_frames)
+{
+	struct profile *back;
+	void *data = NULL;
+	size_t len;
+
+	write_stack(name, nr_lines, nr_frames, &data, &len);
+	back = read_back(data, len);
+	assert_int_equal(back->locations[0].nr_lines, nr_lines);
+	assert_int_equal(back->nr_sample_locations, nr_frames);
+	profile_free(back);
+	free(data);
+}
+
+static void assert_stack_is_refused(const char *name, uint32_t nr_lines, size_t nr_frames,
+				    const char *sentence)
+{
+	void *data = NULL;
+	size_t len;
+
+	write_stack(name, nr_lines, nr_frames, &data, &len);
+	assert_refused(data, len, -EFBIG, sentence);
+	free(data);
+}
+
+/* 64 lines at each place are as many as a recording has: any stack of them is read. */
+static void inlined_frames_are_bounded(void **state)
+{
+	(void)state;
+	assert_stack_is_read("f", 1024, 256);
+	assert_stack_is_refused("f", 1025, 1, "a location has more than 1024 lines");
+	assert_stack_is_refused("f", 1024, 1000, "too many inlined frames");
+	assert_stack_is_read("f", 33, 100000);
+	assert_stack_is_read("f", 1, 1000000);
+}
+
+static void long_names_are_not_repeated_without_end(void **state)
+{
+	char *name = calloc(1, 60001);
+
+	(void)state;
+	memset(name, 'f', 60000);
+	assert_stack_is_read(name, 1, 1000);
+	assert_stack_is_refused(name, 1, 2000, "it repeats long names too often");
+	assert_stack_is_refused(name, 1000, 2, "it repeats long names too often");
+	name[1024] = '\0';
+	assert_stack_is_read(name, 1, 1000000);
+	free(name);
+}
+
+/* Returns a text of @nr times "\u00e4", then @end. To be freed. */
+static char *long_text(size_t nr, const char *end)
+{
+	char *text = calloc(1, 2 * nr + strlen(end) + 1);
+
+	for (size_t i = 0; i < nr; i++)
+		memcpy(text + 2 * i, "\xc3\xa4", 2);
+	strcpy(text + 2 * nr, end);
+	return text;
+}
+
+/* Reads a function's name back. Interned. */
+static const char *name_read_back(const char *name)
+{
+	const char *read;
+	struct profile *back;
+	void *data = NULL;
+	size_t len;
+
+	write_stack(name, 1, 1, &data, &len);
+	back = read_back(data, len);
+	read = back->functions[0].name;
+	profile_free(back);
+	free(data);
+	return read;
+}
+
+static void endless_names_are_cut(void **state)
+{
+	char *fits = long_text(32767, "a"), *a = long_text(100000, "a"),
+	     *b = long_text(100000, "b"), *odd = long_text(100000, "");
+	const char *cut;
+
+	(void)state;
+	assert_string_equal(name_read_back(fits), fits);
+	cut = name_read_back(a);
+	assert_in_range(strlen(cut), 65000, 65535);
+	assert_int_equal(strspn(cut, "\xc3\xa4") % 2, 0);
+	assert_memory_equal(cut + strspn(cut, "\xc3\xa4"), "[...", 4);
+	/* Different texts stay different, and equal ones equal. */
+	assert_ptr_equal(name_read_back(a), cut);
+	assert_ptr_not_equal(name_read_back(b), cut);
+	memmove(odd + 1, odd, 199999);
+	*odd = 'x';
+	cut = name_read_back(odd);
+	assert_int_equal(strspn(cut + 1, "\xc3\xa4") % 2, 0);
+	free(fits);
+	free(a);
+	free(b);
+	free(odd);
+}
+
 static void two_recordings_in_a_file_are_refused(void **state)
 {
 	struct profile *p = make_profile();
@@ -1044,6 +1170,9 @@ int main(void)
 		cmocka_unit_test(every_truncation_is_refused),
 		cmocka_unit_test(every_flipped_byte_is_survived),
 		cmocka_unit_test(bombs_are_refused),
+		cmocka_unit_test(inlined_frames_are_bounded),
+		cmocka_unit_test(long_names_are_not_repeated_without_end),
+		cmocka_unit_test(endless_names_are_cut),
 		cmocka_unit_test(two_recordings_in_a_file_are_refused),
 	};
 

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The reader allows 32 inlined frames for each byte of a file, and a recording can have
+ * some. They would make the bounds of cost_bound too wide to see anything else, so the
+ * targets skip such profiles; tests/unit/profile/pprof.c tests the reader's limit.
+ */
+#ifndef LB_TESTS_FUZZ_INLINED_H
+#define LB_TESTS_FUZZ_INLINED_H
+
+#include <stdbool.h>
+
+#include "profile/profile.h"
+
+/* Have the stacks more inlined frames than the file has bytes? */
+static inline bool inlines_much(const struct profile *p, size_t bytes)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < p->nr_sample_locations; i++) {
+		uint32_t nr_lines = p->locations[p->sample_locations[i]].nr_lines;
+
+		nr += nr_lines ? nr_lines - 1 : 0;
+	}
+	return nr > bytes;
+}
+
+#endif
