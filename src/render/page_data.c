@@ -452,10 +452,11 @@ static int print_fitting_stacks(const struct render_input *in, size_t max, char 
 	if (r || max_frames < max / MEAN_LINE_BYTES || strlen(*ret) >= max)
 		return r;
 	max_nodes = (max - strlen(*ret)) / MEAN_NODE_BYTES;
-	do
+	for (;; max_nodes = max_nodes / 5 * 4) {
 		r = print_stacks_with(in, detail, max_nodes, SIZE_MAX, ret);
-	while (!r && strlen(*ret) > max && (max_nodes = max_nodes / 5 * 4));
-	return r;
+		if (r || strlen(*ret) <= max || !max_nodes)
+			return r;
+	}
 }
 
 int page_data_new(const struct render_input *in, struct page_data *ret)

@@ -370,15 +370,30 @@ static int add_parts(struct page_builder *b, const struct profile_sample *from,
 	return r;
 }
 
+/* Returns how many nodes a stack needs at most. */
+static size_t nr_frames_of(const struct profile *p, const struct profile_sample *s)
+{
+	const uint32_t *locations = profile_stack(p, s);
+	size_t nr = 0;
+
+	for (uint32_t i = 0; i < s->nr_locations; i++) {
+		uint32_t nr_lines = p->locations[locations[i]].nr_lines;
+
+		nr += nr_lines ? nr_lines : 1;
+	}
+	return nr;
+}
+
 static int walk_stack(struct page_builder *b, size_t index, uint32_t labels,
 		      struct weight weight)
 {
 	const struct profile_sample *s = &b->p->samples[index];
 	const uint32_t *locations = profile_stack(b->p, s);
+	size_t nr_frames = nr_frames_of(b->p, s);
 	struct html_walk w = {
 		.charge = &b->a->charges[index],
 		/* Nothing can be left out of a stack of one frame. */
-		.is_whole = b->to->nr_nodes < b->max_nodes || s->nr_locations < 2,
+		.is_whole = b->to->nr_nodes + nr_frames <= b->max_nodes || nr_frames < 2,
 		.node = PROFILE_NONE,
 		.charged = PROFILE_NONE,
 	};

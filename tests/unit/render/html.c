@@ -368,6 +368,30 @@ static void a_large_profile_loses_callers(void **state)
 	json_decref(stacks);
 }
 
+/* One stack has more frames than a page has room for. */
+static void a_stack_that_is_too_deep_loses_its_callers(void **state)
+{
+	uint32_t app = add_mapping(p, "/home/me/app"), nr = 500000;
+	uint32_t *stack = calloc(nr, sizeof(*stack));
+	json_t *stacks;
+
+	(void)state;
+	stack[0] = add_location(p, app, 16, MISS_NONE, "leaf@/a.c:1");
+	stack[1] = add_location(p, app, 32, MISS_NONE, "caller@/a.c:11");
+	for (uint32_t i = 2; i < nr; i++)
+		stack[i] = stack[i % 2];
+	profile_add_sample(p, stack, nr, NULL, 0, 0, (int64_t[]){7, 7 * PERIOD_NS});
+	add_stack(p, 0, 3, stack[0], stack[1]);
+	render();
+	assert_in_range(page_len, 1, PAGE_MAX_BYTES / 2);
+	stacks = data("stacks-data");
+	assert_int_equal(self_of(stacks, 1), 10);
+	/* The other stack is whole. */
+	assert_int_equal(json_array_size(json_object_get(stacks, "nodes")), 2 * (2 + 2));
+	json_decref(stacks);
+	free(stack);
+}
+
 /* More lines than a page has room for, the first ones the heaviest. */
 static void many_lines_lose_the_rarest(void **state)
 {
@@ -905,6 +929,7 @@ int main(void)
 		TEST(hostile_names_are_text),
 		TEST(samples_are_charged_as_in_annotate),
 		TEST(a_large_profile_loses_callers),
+		TEST(a_stack_that_is_too_deep_loses_its_callers),
 		TEST(many_lines_lose_the_rarest),
 		TEST(a_page_of_any_text_is_small),
 		TEST(texts_count_as_json),
