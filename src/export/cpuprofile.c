@@ -21,6 +21,11 @@
 #include "export/stack_tree.h"
 
 #define ROOT_ID 1
+/*
+ * Of names and paths, which each node has: a small profile with deep stacks and long
+ * names could fill any memory. V8, which both readers are built on, has no longer texts.
+ */
+#define MAX_BYTES (512u << 20)
 
 struct cpuprofile {
 	FILE *out;
@@ -143,6 +148,23 @@ static int print_call_frames(struct cpuprofile *w)
 
 /* ---- nodes ---- */
 
+static size_t frame_begin(const struct cpuprofile *w, uint32_t frame)
+{
+	return frame ? w->call_frame_ends[frame - 1] : 0;
+}
+
+static bool is_too_big(const struct cpuprofile *w)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < w->tree->nr_nodes && bytes <= MAX_BYTES; i++) {
+		uint32_t frame = w->tree->nodes[i].frame;
+
+		bytes += w->call_frame_ends[frame] - frame_begin(w, frame);
+	}
+	return bytes > MAX_BYTES;
+}
+
 static int link_children(struct cpuprofile *w)
 {
 	const struct stack_tree *t = w->tree;
@@ -179,7 +201,7 @@ static void put_node(struct cpuprofile *w, size_t group, size_t i)
 {
 	const struct stack_node *node = &w->tree->nodes[i];
 	const struct export_frame *f = &w->stacks->frames[node->frame];
-	size_t begin = node->frame ? w->call_frame_ends[node->frame - 1] : 0;
+	size_t begin = frame_begin(w, node->frame);
 
 	fputs("{\"id\":", w->out);
 	json_put_number(w->out, node_id(w, group, i));
@@ -299,7 +321,16 @@ int export_cpuprofile(const struct export_input *in, FILE *out, const char **ret
 				 "CPU time: use another format, such as speedscope");
 	w.stacks = s;
 	w.tree = t;
-	if (print_call_frames(&w) || link_children(&w) || put_nodes(&w))
+	if (print_call_frames(&w))
+		return error_set(err, -ENOMEM, "out of memory");
+	if (is_too_big(&w))
+		return error_set(err, -EFBIG,
+				 "the .cpuprofile would have more than %u MB of names: "
+				 "export the stacks of one program with --comm NAME, or "
+				 "use a format that has each name once, such as "
+				 "speedscope",
+				 MAX_BYTES >> 20);
+	if (link_children(&w) || put_nodes(&w))
 		return error_set(err, -ENOMEM, "out of memory");
 	put_samples(&w);
 	put_times(&w);

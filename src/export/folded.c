@@ -14,6 +14,11 @@
 #include "export/stacks.h"
 
 #define MAX_TEXT_BYTES 16384
+/*
+ * Of all lines, which are sorted in memory. Each stack has the names of all its frames:
+ * a small profile with deep stacks and long names could fill any memory.
+ */
+#define MAX_BYTES (512u << 20)
 
 /*
  * What a reader makes of a frame. The editors' readers search a frame for its place by
@@ -83,6 +88,20 @@ static void folded_deinit(struct folded *f)
 	free(f->lines);
 }
 
+/* What the stacks are made of. */
+struct frame_texts {
+	char *text; /* of all frames; heap */
+	size_t *ends; /* by frame, into text; heap */
+	bool *is_left_out; /* by frame, where another one stays; heap */
+};
+
+static void frame_texts_deinit(struct frame_texts *t)
+{
+	free(t->text);
+	free(t->ends);
+	free(t->is_left_out);
+}
+
 static void put_name(FILE *out, const struct folded_form *form, const char *name)
 {
 	char text[MAX_TEXT_BYTES];
@@ -112,40 +131,94 @@ static bool has_place(const struct folded_form *form, const struct export_frame 
 	return !strcmp(escape_terminal_buf(text, sizeof(text), f->file), f->file);
 }
 
-static void put_frame(FILE *out, const struct folded_form *form,
+/* Return: has it a place? */
+static bool put_frame(FILE *out, const struct folded_form *form,
 		      const struct export_frame *f)
 {
+	bool is_placed = has_place(form, f);
+
 	put_name(out, form, f->name);
-	if (has_place(form, f))
+	if (is_placed)
 		fprintf(out, "%s%s:%" PRIu32 "%s", form->before_place, f->file, f->line,
 			form->after_place);
 	else if (form->no_place)
 		fputs(form->no_place, out);
+	return is_placed;
 }
 
-static void put_stack(FILE *out, const struct folded_form *form,
+/* Prints each frame once: many stacks have it. Return: 0 or -ENOMEM. */
+static int print_frames(const struct folded_form *form, const struct export_stacks *s,
+			struct frame_texts *t)
+{
+	size_t len;
+	FILE *out;
+	bool failed;
+
+	t->ends = calloc(s->nr_frames + 1, sizeof(*t->ends));
+	t->is_left_out = calloc(s->nr_frames + 1, sizeof(*t->is_left_out));
+	if (!t->ends || !t->is_left_out)
+		return -ENOMEM;
+	out = open_memstream(&t->text, &len);
+	if (!out)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->nr_frames; i++) {
+		bool is_placed = put_frame(out, form, &s->frames[i]);
+
+		t->is_left_out[i] = form->places_only && !is_placed;
+		t->ends[i] = (size_t)ftell(out);
+	}
+	failed = ferror(out);
+	failed |= fclose(out) != 0;
+	return failed ? -ENOMEM : 0;
+}
+
+static size_t frame_begin(const struct frame_texts *t, uint32_t frame)
+{
+	return frame ? t->ends[frame - 1] : 0;
+}
+
+static void put_text(FILE *out, const struct frame_texts *t, uint32_t frame)
+{
+	size_t begin = frame_begin(t, frame);
+
+	fwrite(t->text + begin, 1, t->ends[frame] - begin, out);
+}
+
+static void put_stack(FILE *out, const struct frame_texts *t,
 		      const struct export_stacks *s, const struct export_stack *stack)
 {
 	const uint32_t *frames = &s->frame_numbers[stack->first];
 	bool is_first = true;
 
 	for (uint32_t i = 0; i < stack->nr; i++) {
-		const struct export_frame *f = &s->frames[frames[i]];
-
-		if (form->places_only && !has_place(form, f))
+		if (t->is_left_out[frames[i]])
 			continue;
 		if (!is_first)
 			fputc(';', out);
 		is_first = false;
-		put_frame(out, form, f);
+		put_text(out, t, frames[i]);
 	}
 	if (is_first)
-		put_frame(out, form, &s->frames[frames[stack->nr - 1]]);
+		put_text(out, t, frames[stack->nr - 1]);
+}
+
+/* Returns the bytes of the stack's frames, at most @max + those of one. */
+static size_t stack_bytes(const struct frame_texts *t, const struct export_stacks *s,
+			  const struct export_stack *stack, size_t max)
+{
+	const uint32_t *frames = &s->frame_numbers[stack->first];
+	size_t bytes = 0;
+
+	for (uint32_t i = 0; i < stack->nr && bytes <= max; i++)
+		if (!t->is_left_out[frames[i]])
+			bytes += t->ends[frames[i]] - frame_begin(t, frames[i]) + 1;
+	return bytes;
 }
 
 /* Returns the stack's text; NULL: out of memory. */
-static char *fold(const struct folded_form *form, const struct export_stacks *s,
-		  const struct export_stack *stack, size_t nr_labels)
+static char *fold(const struct folded_form *form, const struct frame_texts *t,
+		  const struct export_stacks *s, const struct export_stack *stack,
+		  size_t nr_labels)
 {
 	char *text = NULL;
 	size_t len;
@@ -160,7 +233,7 @@ static char *fold(const struct folded_form *form, const struct export_stacks *s,
 		put_name(out, form, stack->labels[i]);
 		fputc(';', out);
 	}
-	put_stack(out, form, s, stack);
+	put_stack(out, t, s, stack);
 	failed = ferror(out);
 	failed |= fclose(out) != 0;
 	if (failed) {
@@ -197,26 +270,53 @@ static void merge(struct folded *f)
 	f->nr = nr;
 }
 
+/* Return: 0, -ENOMEM, -EFBIG (more than MAX_BYTES). */
+static int fold_stacks(const struct export_input *in, const struct folded_form *form,
+		       const struct export_stacks *s, struct folded *ret)
+{
+	_cleanup_(frame_texts_deinit) struct frame_texts t = {0};
+	size_t left = MAX_BYTES;
+	int r = print_frames(form, s, &t);
+
+	ret->lines = calloc(s->nr_stacks + 1, sizeof(*ret->lines));
+	if (r || !ret->lines)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->nr_stacks; i++) {
+		struct folded_line *line = &ret->lines[ret->nr];
+		size_t bytes;
+
+		if (stack_bytes(&t, s, &s->stacks[i], left) > left)
+			return -EFBIG;
+		line->samples = s->stacks[i].weight.samples;
+		line->text = fold(form, &t, s, &s->stacks[i], in->nr_labels);
+		if (!line->text)
+			return -ENOMEM;
+		ret->nr++;
+		bytes = strlen(line->text);
+		if (bytes > left)
+			return -EFBIG;
+		left -= bytes;
+	}
+	return 0;
+}
+
 static int fold_all(const struct export_input *in, const struct folded_form *form,
 		    struct folded *ret, struct error *err)
 {
 	_cleanup_(export_stacks_freep) struct export_stacks *s = NULL;
-	int rc = export_stacks_new(in, &s, err);
+	int rc = export_stacks_new(in, &s, err), r;
 
 	if (rc)
 		return rc;
-	ret->lines = calloc(s->nr_stacks + 1, sizeof(*ret->lines));
-	for (size_t i = 0; ret->lines && i < s->nr_stacks; i++) {
-		struct folded_line *line = &ret->lines[ret->nr];
-
-		line->samples = s->stacks[i].weight.samples;
-		line->text = fold(form, s, &s->stacks[i], in->nr_labels);
-		if (!line->text)
-			break;
-		ret->nr++;
-	}
-	if (!ret->lines || ret->nr < s->nr_stacks)
-		return error_set(err, -ENOMEM, "out of memory");
+	r = fold_stacks(in, form, s, ret);
+	if (r == -EFBIG)
+		return error_set(err, r,
+				 "the stacks have more than %u MB of names: export those "
+				 "of one program with --comm NAME, or use a format that "
+				 "has each name once, such as speedscope",
+				 MAX_BYTES >> 20);
+	if (r)
+		return error_set(err, r, "out of memory");
 	merge(ret);
 	return 0;
 }

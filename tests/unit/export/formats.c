@@ -6,6 +6,7 @@
 #include "unit/export/cases.h"
 
 #include <assert.h>
+#include <errno.h>
 
 #include "base/io.h"
 #include "export/export.h"
@@ -59,6 +60,43 @@ static void test_golden(void **state)
 	golden_compare(name, pending.data);
 }
 
+/* 8 KB of a name on a stack of 70,000 frames: both formats would repeat it in each. */
+static void no_format_fills_the_memory(void **state)
+{
+	static const struct attribution_options options = {0};
+	static const char *const formats[] = {"folded", "folded-perfanno", "folded-emacs",
+					      "perf", "cpuprofile"};
+	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(64 << 20);
+	_cleanup_(profile_freep) struct profile *p = profile_new(pool);
+	_cleanup_(attribution_freep) struct attribution *a = NULL;
+	static uint32_t stack[70000];
+	static char text[8192];
+	struct export_input in = {.profile = p};
+	struct profile_line line = {.line = 3};
+
+	(void)state;
+	memset(text, 'f', sizeof(text) - 1);
+	add_mapping(p, "/app");
+	line.function = profile_add_function(
+		p, &(struct profile_function){.name = text, .filename = "/a.c"});
+	for (size_t i = 0; i < ARRAY_SIZE(stack); i++)
+		stack[i] = profile_add_location(p, 0, i % 2, MISS_NONE, &line, 1);
+	add_named_stack(p, "app", 5, stack, ARRAY_SIZE(stack));
+	assert_int_equal(attribution_new(p, &options, &a), 0);
+	in.attribution = a;
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
+		_cleanup_(io_pending_deinit) struct io_pending pending = {0};
+		const char *note = NULL;
+		struct error err = {0};
+
+		assert_int_equal(io_pending_open(&pending, &err), 0);
+		assert_int_equal(export_format_find(formats[i])
+					 ->write(&in, pending.out, &note, &err),
+				 -EFBIG);
+		assert_non_null(strstr(err.text, "more than 512 MB"));
+	}
+}
+
 static void names_tell_formats(void **state)
 {
 	(void)state;
@@ -93,7 +131,7 @@ static void names_tell_formats(void **state)
 int main(void)
 {
 	static struct golden goldens[ARRAY_SIZE(export_cases) * 32];
-	static struct CMUnitTest tests[ARRAY_SIZE(goldens) + 1];
+	static struct CMUnitTest tests[ARRAY_SIZE(goldens) + 2];
 	static char names[ARRAY_SIZE(goldens)][64];
 	size_t nr = 0;
 
@@ -111,5 +149,6 @@ int main(void)
 			nr++;
 		}
 	tests[nr++] = (struct CMUnitTest)cmocka_unit_test(names_tell_formats);
+	tests[nr++] = (struct CMUnitTest)cmocka_unit_test(no_format_fills_the_memory);
 	return _cmocka_run_group_tests("formats", tests, nr, NULL, NULL);
 }
