@@ -6,6 +6,8 @@
 #include "base/cleanup.h"
 #include "base/match.h"
 
+#define MAX_NAME_BYTES 1024 /* of a function, with its modules; longer: not known */
+
 static const struct syntax {
 	const char *languages; /* each between spaces */
 	const char *line_comment, *block_begin, *block_end;
@@ -197,9 +199,13 @@ bool code_text_next(struct code_text *t, const char *line)
 bool code_text_is_of(const struct code_text *t, const char *function)
 {
 	const struct code_text_def *def;
-	size_t end = strcspn(function, "(["), start;
+	size_t end = 0, start;
 
 	if (!t->is_python || !t->nr_defs)
+		return true;
+	while (end < MAX_NAME_BYTES && function[end] && !strchr("([", function[end]))
+		end++;
+	if (end == MAX_NAME_BYTES)
 		return true;
 	for (start = end; start && !strchr(". ", function[start - 1]); start--)
 		;

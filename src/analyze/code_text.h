@@ -43,7 +43,7 @@ void code_text_skip(struct code_text *t);
 /**
  * Does the last line belong to @function itself? False if it belongs to a nested or
  * another function (Python; else true). @function may have modules before its name and
- * types after it.
+ * types after it; true if these modules and the name have more than 1 KB.
  */
 bool code_text_is_of(const struct code_text *t, const char *function);
 

@@ -88,6 +88,8 @@ static bool is_native(const struct profile *p, const struct profile_location *l)
 /* Has each frame of the location what a row needs? */
 static bool is_usable(const struct profile *p, const struct profile_location *l)
 {
+	if (!l->nr_lines || l->nr_lines > FRAMES_MAX_INLINE)
+		return false;
 	for (uint32_t i = 0; i < l->nr_lines; i++) {
 		const struct profile_line *line = &p->lines[l->first_line + i];
 		const struct profile_function *f;
@@ -98,7 +100,7 @@ static bool is_usable(const struct profile *p, const struct profile_location *l)
 		if (!f->start_line || !is_linker_name(linker_name(f)))
 			return false;
 	}
-	return l->nr_lines && l->nr_lines <= FRAMES_MAX_INLINE;
+	return true;
 }
 
 static int count_hits(struct autofdo *a, struct error *err)

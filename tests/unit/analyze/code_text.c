@@ -119,6 +119,23 @@ static void other_languages_do_not_tell(void **state)
 	assert_true(code_text_is_of(&t, "g"));
 }
 
+/* It is searched for each line of a text. */
+static void endless_names_do_not_tell(void **state)
+{
+	char name[1100] = "";
+	struct code_text t;
+
+	(void)state;
+	code_text_init(&t, "python");
+	code_text_next(&t, "def g():");
+	memset(name, 'm', 1000);
+	assert_false(code_text_is_of(&t, name));
+	strcpy(name + 1000, ".g(int)");
+	assert_true(code_text_is_of(&t, name));
+	memset(name, 'm', sizeof(name) - 1);
+	assert_true(code_text_is_of(&t, name));
+}
+
 static void a_gap_ends_what_went_on(void **state)
 {
 	struct code_text t;
@@ -152,6 +169,7 @@ int main(void)
 		cmocka_unit_test(python),
 		cmocka_unit_test(bodies_of_inner_functions_are_their_own),
 		cmocka_unit_test(other_languages_do_not_tell),
+		cmocka_unit_test(endless_names_do_not_tell),
 		cmocka_unit_test(a_gap_ends_what_went_on),
 		cmocka_unit_test(depth_is_bounded),
 	};
