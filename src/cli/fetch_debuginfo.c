@@ -22,6 +22,7 @@ struct fetch {
 	struct profile *profile;
 	struct worker *worker;
 	struct symbolizer *symbolizer;
+	uint32_t *nr_lacking; /* by mapping: locations without a line; heap */
 	uint32_t *locations; /* of one mapping, without a line */
 	uint64_t *vaddrs; /* of the locations */
 	size_t nr, cap_locations, cap_vaddrs;
@@ -31,6 +32,7 @@ static void fetch_deinit(struct fetch *f)
 {
 	symbolizer_free(f->symbolizer);
 	worker_free(f->worker);
+	free(f->nr_lacking);
 	free(f->locations);
 	free(f->vaddrs);
 }
@@ -51,12 +53,30 @@ static bool has_file(const struct profile_mapping *m)
 	return kind != CODE_JIT && kind != CODE_PYTHON;
 }
 
+/*
+ * Counts the locations without a line of all mappings at once: there may be as many
+ * mappings as locations. Return: false if out of memory.
+ */
+static bool count_lacking(struct fetch *f)
+{
+	const struct profile *p = f->profile;
+
+	f->nr_lacking = calloc(p->nr_mappings + 1, sizeof(*f->nr_lacking));
+	for (size_t i = 0; f->nr_lacking && i < p->nr_locations; i++) {
+		const struct profile_location *location = &p->locations[i];
+
+		if (location->mapping != PROFILE_NONE && lacks_line(p, location))
+			f->nr_lacking[location->mapping]++;
+	}
+	return f->nr_lacking;
+}
+
 static void gather(struct fetch *f, uint32_t mapping)
 {
 	const struct profile *p = f->profile;
 
 	f->nr = 0;
-	for (uint32_t i = 0; i < p->nr_locations; i++) {
+	for (uint32_t i = 0; i < p->nr_locations && f->nr < f->nr_lacking[mapping]; i++) {
 		const struct profile_location *location = &p->locations[i];
 
 		if (location->mapping != mapping || !lacks_line(p, location))
@@ -122,7 +142,7 @@ static void fetch_all(struct fetch *f)
 		_cleanup_close_ int fd = -1;
 		int rc;
 
-		if (!len || !has_file(&p->mappings[i]))
+		if (!len || !f->nr_lacking[i] || !has_file(&p->mappings[i]))
 			continue;
 		gather(f, i);
 		if (!f->nr)
@@ -174,7 +194,7 @@ void fetch_debug_info(struct profile *p, bool has_no_home)
 
 	if (has_no_home && debuginfod_is_wanted())
 		cache_make(cache);
-	if (fetch_open(&f))
+	if (fetch_open(&f) && count_lacking(&f))
 		fetch_all(&f);
 	fetch_deinit(&f);
 	if (*cache)
