@@ -115,8 +115,8 @@ struct pprof_part {
  * A few bytes of a file can refer to a long text, or to many inlined frames, and all
  * that show the profile look at each such reference. So texts are cut, and references to
  * long ones and inlined frames are bounded by the bytes of the file. No recording comes
- * near: most names have less than 100 bytes, and a location has up to FRAMES_MAX_INLINE
- * lines.
+ * near: a location has up to FRAMES_MAX_INLINE lines, most have one, and stacks have some
+ * 0.02 inlined frames for each byte of the file.
  */
 #define PPROF_MAX_TEXT_BYTES   (64u << 10) /* with NUL */
 #define PPROF_MAX_INLINE       1024u /* lines of a location */
@@ -125,7 +125,7 @@ struct pprof_part {
 #define PPROF_LONG_PER_BYTE    512u /* and so many for each byte of the file */
 #define PPROF_MAX_LONG_BYTES   (UINT64_C(1) << 33)
 #define PPROF_INLINED          (1u << 18) /* the same for inlined frames of samples */
-#define PPROF_INLINED_PER_BYTE 32u
+#define PPROF_INLINED_PER_BYTE 16u
 #define PPROF_MAX_INLINED      (UINT64_C(1) << 27)
 
 struct pprof_reader {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The reader allows 32 inlined frames for each byte of a file, and a recording can have
- * some. They would make the bounds of cost_bound too wide to see anything else, so the
- * targets skip such profiles; tests/unit/profile/pprof.c tests the reader's limit.
+ * The reader allows 16 inlined frames for each byte of a file, and 262,144. They would
+ * make the bounds of cost_bound too wide to see anything else. So the targets skip such
+ * profiles; tests/unit/profile/pprof.c tests the reader's limit.
  */
 #ifndef LB_TESTS_FUZZ_INLINED_H
 #define LB_TESTS_FUZZ_INLINED_H
