@@ -241,6 +241,8 @@ $(BUILD)/tests/fuzz/lib/small_%.o: tests/fuzz/lib/small_%.c
 	$(call say,FUZZ,$@)$(CC) $(CPPFLAGS) -Itests/fuzz $(LIB_CFLAGS) -MMD -MP -c -o $@ $<
 $(BUILD)/tests/fuzz/unwind_tables: SMALL := $(BUILD)/tests/fuzz/lib/small_tables.o
 $(BUILD)/tests/fuzz/unwind_tables: $(BUILD)/tests/fuzz/lib/small_tables.o
+$(BUILD)/tests/fuzz/maps: SMALL := $(BUILD)/tests/fuzz/lib/small_maps.o
+$(BUILD)/tests/fuzz/maps: $(BUILD)/tests/fuzz/lib/small_maps.o
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(FUZZ_COST) $(LIB)
 	@mkdir -p $(@D)
 	$(link_fuzz)
@@ -365,7 +367,7 @@ distclean: clean
 
 -include $(LIB_OBJS:.o=.d) $(BUILD)/src/main.d $(wildcard $(BUILD)/tests/unit/*/*.d \
 	$(BUILD)/tests/unit/*/*/*.d) $(UNIT_LIB_OBJS:.o=.d) $(REPLAY_BINS:=.d) $(FAKE_OBJS:.o=.d) \
-	$(FUZZ_BINS:=.d) $(FUZZ_COST:.o=.d) $(BUILD)/tests/fuzz/lib/small_tables.d
+	$(FUZZ_BINS:=.d) $(FUZZ_COST:.o=.d) $(BUILD)/tests/fuzz/lib/small_tables.d $(BUILD)/tests/fuzz/lib/small_maps.d
 
 .PHONY: all static help unit replay manual golden-update cli cli-static check check-root stats check-kernels check-python nightly loaded mutants fuzz fuzz-libraries fuzz-long fuzz-targets bench soak try-debian fmt lint install wheel deb image release print-version clean distclean
 .SECONDARY:

@@ -689,21 +689,26 @@ static int add_read_mapping(void *ctx, const struct mapping *m)
 		      &known) == MAPS_NONE)
 		add.from_ns = 0;
 	image_add_mapping(reading->t, img, &add);
+	maps_see(&img->proc.maps, m->start, m->end);
 	return 0;
 }
 
 /*
  * Reads its mappings. A mapping at an address without a known owner begins at the time
- * of the last known state, others begin now. Return: false when it has no mappings any
- * more.
+ * of the last known state, others begin now. Those that it has no more end. Return: false
+ * when it has no mappings any more.
  */
 static bool read_maps(struct process_table *t, struct image *img, int proc_dir)
 {
 	struct maps_reading reading = {.t = t, .img = img};
 	uint64_t now_ns = clock_now_ns();
+	ssize_t len =
+		proc_dir_maps(proc_dir, now_ns, t->pool, add_read_mapping, &reading);
 
-	if (proc_dir_maps(proc_dir, now_ns, t->pool, add_read_mapping, &reading) <= 0)
+	if (len <= 0)
 		return false;
+	if ((size_t)len < PROC_DIR_WHOLE_MAPS)
+		maps_end_unseen(&img->proc.maps, now_ns);
 	img->read_ns = now_ns;
 	img->maps_known = true;
 	img->lost_seq = t->lost_seq;

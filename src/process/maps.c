@@ -289,6 +289,7 @@ int maps_copy(struct maps *dst, const struct maps *src)
 	}
 	for (size_t pos = 0; pos < src->nr_live; pos++)
 		copy.live[pos] = number[src->live[pos]];
+	copy.has_untold_ends = src->has_untold_ends;
 	*dst = copy;
 	copy = (struct maps){0};
 	return 0;
@@ -442,6 +443,17 @@ static size_t make_room(struct maps *maps, struct mapping *m)
 	return pos;
 }
 
+/* Nothing begins or ends before this: the log is in order. */
+static uint64_t newest_ns(const struct maps *maps)
+{
+	uint64_t from_ns = maps->nr ? maps->items[maps->nr - 1].from_ns : 0;
+	uint64_t until_ns = 0;
+
+	if (maps->nr_past)
+		until_ns = maps->items[maps->past[maps->nr_past - 1]].until_ns;
+	return from_ns > until_ns ? from_ns : until_ns;
+}
+
 int maps_add(struct maps *maps, const struct mapping *m)
 {
 	struct mapping add = *m;
@@ -460,15 +472,20 @@ int maps_add(struct maps *maps, const struct mapping *m)
 			return 0;
 		}
 	}
-	if (maps->nr_past >= MAPS_PAST_MAX || maps->nr + ADD_MAX > MAPS_MAX)
+	if (maps->nr_live + ADD_MAX > MAPS_LIVE_MAX) {
+		maps->nr_dropped++;
+		return -ENOSPC;
+	}
+	if (maps->nr_past >= MAPS_PAST_MAX)
 		forget_past(maps, (maps->nr_past + 1) / 2);
 	rc = reserve(maps, maps->nr + ADD_MAX);
 	if (rc) {
 		maps->nr_dropped++;
 		return rc;
 	}
-	if (maps->nr && add.from_ns < maps->items[maps->nr - 1].from_ns)
-		add.from_ns = maps->items[maps->nr - 1].from_ns;
+	if (add.from_ns < newest_ns(maps))
+		add.from_ns = newest_ns(maps);
+	add.took_over |= maps->has_untold_ends;
 	pos = make_room(maps, &add);
 	append_live(maps, pos, &add);
 	maps->nr_changes++;
@@ -476,8 +493,42 @@ int maps_add(struct maps *maps, const struct mapping *m)
 	return 0;
 }
 
+void maps_see(struct maps *maps, uint64_t start, uint64_t end)
+{
+	for (size_t pos = live_above(maps, start);
+	     pos < maps->nr_live && live_at(maps, pos)->start < end; pos++)
+		live_at(maps, pos)->is_seen = true;
+}
+
+void maps_end_unseen(struct maps *maps, uint64_t before_ns)
+{
+	uint64_t until_ns = newest_ns(maps);
+	size_t nr_kept = 0;
+
+	/* A fork's copy has no room for ended ones. */
+	if (vec_grow(&maps->past, &maps->cap_past, maps->nr, sizeof(*maps->past), 0))
+		return;
+	if (until_ns < before_ns)
+		until_ns = before_ns;
+	for (size_t pos = 0; pos < maps->nr_live; pos++) {
+		struct mapping *m = live_at(maps, pos);
+
+		if (m->is_seen || m->from_ns >= before_ns) {
+			m->is_seen = false;
+			maps->live[nr_kept++] = maps->live[pos];
+			continue;
+		}
+		m->until_ns = until_ns;
+		maps->past[maps->nr_past++] = maps->live[pos];
+		maps->has_untold_ends |= m->told_ns != 0;
+		maps->nr_changes++;
+	}
+	maps->nr_live = nr_kept;
+}
+
 void maps_told(struct maps *maps, uint64_t now_ns)
 {
+	maps->has_untold_ends = false;
 	for (size_t pos = 0; pos < maps->nr_live; pos++)
 		if (!live_at(maps, pos)->told_ns)
 			live_at(maps, pos)->told_ns = now_ns;

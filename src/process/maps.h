@@ -42,12 +42,14 @@ struct mapping {
 	uint64_t told_ns;
 	/* Before told_ns the kernel side has the table of other code at these addresses. */
 	bool took_over;
+	bool is_seen; /* by the read of /proc/PID/maps that goes on: maps_see() */
 };
 
 /*
  * A time-ordered log that can answer look-ups in the past: a replaced mapping is kept,
- * with its end time. When more than MAPS_PAST_MAX have ended, the oldest ended ones are
- * dropped.
+ * with its end time. When more than MAPS_PAST_MAX have ended, half of the ended ones, the
+ * oldest, are dropped. So many at once, and with room of their own, because that moves all
+ * entries: whoever maps and unmaps in a loop must not cause it at each mapping.
  */
 struct maps {
 	struct mapping *items; /* in order of from_ns */
@@ -56,6 +58,8 @@ struct maps {
 	uint64_t nr_forgotten; /* ended ones: over MAPS_PAST_MAX, or by maps_forget() */
 	uint64_t nr_changes; /* of live mappings, or of their files */
 	uint64_t nr_took_over; /* mappings that did, ever */
+	/* Some that maps_end_unseen() ended may still have a table: since maps_told(). */
+	bool has_untold_ends;
 
 	/* Indexes, maintained by maps.c: numbers of items. */
 	uint32_t *live; /* still there: disjoint, in order of start */
@@ -65,6 +69,7 @@ struct maps {
 
 #define MAPS_MAX      65536 /* executable mappings of one image, past ones included */
 #define MAPS_PAST_MAX 4096 /* ended ones among them */
+#define MAPS_LIVE_MAX (MAPS_MAX - MAPS_PAST_MAX) /* ones that are still there */
 
 /**
  * For fork: copies what is mapped now, not what has ended. @src may be NULL for
@@ -97,6 +102,15 @@ int maps_add(struct maps *maps, const struct mapping *m);
  */
 size_t maps_parse(const char *text, size_t len, uint64_t time_ns, struct strpool *pool,
 		  int (*add)(void *ctx, const struct mapping *m), void *ctx);
+
+/**
+ * The kernel reports no munmap, so the text of /proc/PID/maps shows which mappings are
+ * gone. Call maps_see() for each that it has, after maps_add(), and then
+ * maps_end_unseen(): it ends those that are in none and began before @before_ns, the time
+ * just before the read.
+ */
+void maps_see(struct maps *maps, uint64_t start, uint64_t end);
+void maps_end_unseen(struct maps *maps, uint64_t before_ns);
 
 /** Returns the length of a path from /proc without the kernel's " (deleted)". */
 size_t maps_text_without_deleted(const char *name, size_t len);

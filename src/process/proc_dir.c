@@ -23,7 +23,7 @@
 
 /* Most threads tried to find a live one, and most text read of one process. */
 #define MAX_THREADS    64
-#define MAX_MAPS_BYTES ((size_t)64 << 20)
+#define MAX_MAPS_BYTES (2 * PROC_DIR_WHOLE_MAPS)
 
 /*
  * 4242 (comm) S 1 4242 ... : the name is not escaped and may contain ") S 1", so the

@@ -170,6 +170,9 @@ void proc_dir_look_at_cgroup(int proc_dir, struct look *ret);
 const char *proc_dir_cgroup_path(const struct look *cgroup, size_t *ret_len,
 				 uint32_t *ret_hierarchy);
 
+/* A text of maps with fewer bytes has all mappings: a longer one may be cut. */
+#define PROC_DIR_WHOLE_MAPS ((size_t)32 << 20)
+
 /**
  * Calls @add for each executable mapping (see maps_parse).
  * Return: bytes read (0: no memory of its own, like a zombie), or -errno.

@@ -10,10 +10,11 @@
 
 #include "process/maps.h"
 #include "lib/cost.h"
+#include "lib/small_maps.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-const struct cost_bound cost_bound = {.fixed = 2000, .per_byte = 50};
+const struct cost_bound cost_bound = {.fixed = 2000, .per_byte = 130};
 
 struct state {
 	struct maps maps;
@@ -41,7 +42,7 @@ static void check_log(const struct maps *maps)
 {
 	const struct mapping *found;
 
-	assert(maps->nr_live + maps->nr_past == maps->nr);
+	assert(maps->nr_live + maps->nr_past == maps->nr && maps->nr <= MAPS_MAX);
 	for (size_t i = 0; i < maps->nr_live; i++) {
 		const struct mapping *m = &maps->items[maps->live[i]];
 
@@ -78,6 +79,28 @@ static void check_past(const struct maps *maps)
 	}
 }
 
+static int see(void *ctx, const struct mapping *m)
+{
+	struct state *state = ctx;
+
+	if (m->file_off & 4)
+		maps_see(&state->maps, m->start, m->end);
+	return 0;
+}
+
+/* A read shows some of the mappings: the others are gone. */
+static void check_read(struct state *state, const uint8_t *data, size_t size,
+		       struct strpool *pool)
+{
+	maps_parse((const char *)data, size, 1, pool, see, state);
+	maps_end_unseen(&state->maps, state->now_ns);
+	check_log(&state->maps);
+	for (size_t i = 0; i < state->maps.nr_live; i++)
+		assert(!state->maps.items[state->maps.live[i]].is_seen);
+	maps_parse((const char *)data, size, 1, pool, add, state);
+	check_log(&state->maps);
+}
+
 /* What ended in the first half of the time is dropped. No table is stale once it was told. */
 static void check_later(struct maps *maps, uint64_t now_ns)
 {
@@ -108,6 +131,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		maps_deinit(&copy);
 	}
 	check_past(&state.maps);
+	check_read(&state, data, size, pool);
 	check_later(&state.maps, state.now_ns);
 	maps_deinit(&state.maps);
 	strpool_free(pool);

@@ -589,7 +589,7 @@ static void mappings_beyond_the_maximum_are_told(void **state)
 {
 	(void)state;
 	begin_program(&program, "/bin/program");
-	for (uint64_t i = 0; i < MAPS_MAX + 5; i++)
+	for (uint64_t i = 0; i < MAPS_LIVE_MAX + 5; i++)
 		fake_map(1, program.tgid, UINT64_C(0x10000000) + (i << 21), "/lib/x");
 	fake_samples(10, 1501, &program, IP);
 	fake_signal(1500, SIGINT);

@@ -307,12 +307,76 @@ static void maximum_is_counted(void **state)
 		else
 			assert_int_equal(maps_add(&maps, &m), -ENOSPC);
 	}
-	assert_true(nr_added <= MAPS_MAX && nr_added >= MAPS_MAX - 3);
+	assert_true(nr_added <= MAPS_LIVE_MAX && nr_added >= MAPS_LIVE_MAX - 3);
 	assert_int_equal(maps.nr_dropped, 2 * (MAPS_MAX + 100 - nr_added));
 	/* Known mappings stay right. */
 	assert_string_equal(owner(&maps, 0x2000, 1, 1), "/a+0");
 	assert_string_equal(owner(&maps, (nr_added - 1) * 0x2000, nr_added, nr_added),
 			    "/a+0");
+}
+
+/* Dropping moves all entries, so that it must not happen at each mapping. */
+static void a_full_log_drops_many_at_once(void **state)
+{
+	_cleanup_(maps_deinit) struct maps maps = {0};
+	const uint64_t page = (MAPS_LIVE_MAX / 2) * 0x1000;
+	uint64_t nr_forgotten = 0, nr_times = 0, time_ns = 0;
+	struct mapping m;
+
+	(void)state;
+	do {
+		m = file_at(time_ns * 0x1000, (time_ns + 1) * 0x1000, 0, "/a", time_ns);
+		time_ns++;
+	} while (!maps_add(&maps, &m));
+	assert_int_equal(maps.nr_past, 0);
+	/* Leave room for those that are not there yet while they replace others. */
+	maps_see(&maps, 0x4000, UINT64_MAX);
+	maps_end_unseen(&maps, time_ns);
+	for (uint64_t i = 0; i < 3 * MAPS_PAST_MAX; i++, time_ns++) {
+		add(&maps, file_at(page, page + 0x1000, 0x1000 * i, "/b", time_ns));
+		if (maps.nr_forgotten == nr_forgotten)
+			continue;
+		assert_true(maps.nr_forgotten - nr_forgotten >= MAPS_PAST_MAX / 2);
+		nr_forgotten = maps.nr_forgotten;
+		nr_times++;
+	}
+	assert_in_range(nr_times, 3, 6);
+}
+
+static void what_a_read_does_not_show_ends(void **state)
+{
+	_cleanup_(maps_deinit) struct maps maps = {0}, fork = {0};
+
+	(void)state;
+	add(&maps, file_at(0x1000, 0x3000, 0, "/gone", 10));
+	add(&maps, file_at(0x3000, 0x5000, 0, "/cut", 11));
+	add(&maps, file_at(0x5000, 0x6000, 0, "/stays", 12));
+	maps_told(&maps, 13);
+	add(&maps, file_at(0x8000, 0x9000, 0, "/began", 30));
+	assert_int_equal(maps_copy(&fork, &maps), 0);
+	for (struct maps *m = &maps; m; m = m == &maps ? &fork : NULL) {
+		maps_see(m, 0x4000, 0x6000);
+		maps_end_unseen(m, 30);
+		assert_string_equal(owner(m, 0x1000, 29, 29), "/gone+0");
+		assert_string_equal(owner(m, 0x1000, 30, 30), "-");
+		assert_string_equal(owner(m, 0x3000, 40, 40), "/cut+0");
+		assert_string_equal(owner(m, 0x5000, 40, 40), "/stays+0");
+		assert_string_equal(owner(m, 0x8000, 40, 40), "/began+0");
+	}
+	/* The next read shows none of them. */
+	maps_end_unseen(&maps, 50);
+	assert_int_equal(maps.nr_live, 0);
+	assert_string_equal(owner(&maps, 0x5000, 49, 49), "/stays+0");
+	/* What began in between, as an event tells late, is in order. */
+	add(&maps, file_at(0x1000, 0x2000, 0, "/late", 45));
+	assert_string_equal(owner(&maps, 0x1000, 49, 49), "-");
+	assert_string_equal(owner(&maps, 0x1000, 50, 50), "/late+0");
+	/* Until told, the kernel side has the table of what was there. */
+	assert_true(maps_table_was_stale(&maps, 0x1000, 50, 50));
+	maps_told(&maps, 60);
+	assert_false(maps_table_was_stale(&maps, 0x1000, 60, 60));
+	add(&maps, file_at(0x9000, 0xa000, 0, "/new", 70));
+	assert_false(maps_table_was_stale(&maps, 0x9000, 70, 70));
 }
 
 static void the_oldest_past_is_forgotten(void **state)
@@ -400,6 +464,8 @@ int main(void)
 		cmocka_unit_test(late_entries_keep_the_order),
 		cmocka_unit_test(empty_range_is_refused),
 		cmocka_unit_test(maximum_is_counted),
+		cmocka_unit_test(a_full_log_drops_many_at_once),
+		cmocka_unit_test(what_a_read_does_not_show_ends),
 		cmocka_unit_test(the_oldest_past_is_forgotten),
 		cmocka_unit_test(what_ended_long_ago_goes_when_told),
 		cmocka_unit_test(fork_copies_what_is_there),

@@ -754,6 +754,15 @@ static void lost_events_are_made_good(void **state)
 	assert_int_equal(stats.nr_lost_events, 24);
 	assert_int_equal(stats.nr_rereads, 1); /* once, only the sampled one */
 
+	/* The kernel reports no munmap. */
+	fp.maps = EXE_LINE;
+	fake_process_add(&fake, &fp);
+	process_table_event(table, &lost);
+	process_table_find(table, IMAGE(100, 5 * TICK, 1), now, now);
+	assert_string_equal(path_at(p, 0xa000, now), "/lib/late.so");
+	assert_string_equal(path_at(p, 0xa000, now + SEC), "-");
+	assert_string_equal(path_at(p, 0x400000, now + SEC), "/bin/fake");
+
 	/* The exit of the process without samples may be among the lost events. */
 	fake_process_remove(&fake, 101);
 	process_table_expire(table, now + SEC);
