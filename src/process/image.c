@@ -264,6 +264,8 @@ static void set_tenant(struct process_table *t, struct image *img, struct tenant
 	p->tenant = who;
 	quota_add(&t->image_quota, who, 1);
 	quota_add(&t->mapping_quota, who, p->maps.nr);
+	interp_codes_charge(&p->interp_codes, who);
+	jit_code_charge(&p->jit_code, t->jit_store, who);
 }
 
 struct tenant image_tenant(const struct process_table *t, const struct process *p,

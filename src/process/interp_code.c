@@ -64,13 +64,14 @@ void interp_store_share(struct interp_store *s)
 /* Reserves @bytes. Return: false, counted, if there is no room. */
 static bool take_room(struct interp_store *s, struct tenant who, uint64_t bytes)
 {
-	if (bytes > s->max_bytes - s->stats.nr_bytes ||
-	    !quota_take(&s->quota, who, bytes)) {
-		s->stats.nr_refused++;
-		return false;
+	if (bytes > s->max_bytes - s->stats.nr_bytes) {
+		quota_refuse(&s->quota, who, bytes);
+	} else if (quota_take(&s->quota, who, bytes)) {
+		s->stats.nr_bytes += bytes;
+		return true;
 	}
-	s->stats.nr_bytes += bytes;
-	return true;
+	s->stats.nr_refused++;
+	return false;
 }
 
 static void give_room(struct interp_store *s, struct tenant who, uint64_t bytes)
@@ -171,6 +172,15 @@ static void drop_texts(struct interp_store *s, struct interp_code *code)
 	drop_text(s, &code->file);
 	drop_text(s, &code->name);
 	drop_text(s, &code->table);
+}
+
+void interp_codes_charge(struct interp_codes *c, struct tenant who)
+{
+	if (c->store) {
+		quota_give(&c->store->quota, c->tenant, c->nr * CODE_BYTES);
+		quota_add(&c->store->quota, who, c->nr * CODE_BYTES);
+	}
+	c->tenant = who;
 }
 
 void interp_codes_deinit(struct interp_codes *c)

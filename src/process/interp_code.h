@@ -59,13 +59,15 @@ struct interp_code {
 /* Code objects of one image; embedded in struct process. Zero-initialised: empty. */
 struct interp_codes {
 	struct interp_store *store; /* holds all that was added; NULL: empty */
-	struct tenant tenant; /* pays for it: set it before the first one is added */
+	struct tenant tenant; /* pays for it: interp_codes_charge() */
 	struct interp_code *items;
 	size_t nr, cap;
 	struct hashmap by_id;
 	uint64_t nr_lost; /* no room, or no memory */
 	size_t nr_cut; /* items with is_cut */
 };
+/** Lets @who pay for the code objects, also for those that are here. */
+void interp_codes_charge(struct interp_codes *c, struct tenant who);
 /** Releases its references to the store. */
 void interp_codes_deinit(struct interp_codes *c);
 

@@ -277,6 +277,21 @@ void jit_code_deinit(struct jit_code *c, struct jit_store *s)
 	*c = (struct jit_code){0};
 }
 
+/* Its registrations are its own. */
+static void change_payer(struct jit_code *c, struct jit_store *s)
+{
+	quota_give(&s->registration_quota, c->payer, c->nr);
+	quota_add(&s->registration_quota, c->next_payer, c->nr);
+	c->payer = c->next_payer;
+}
+
+void jit_code_charge(struct jit_code *c, struct jit_store *s, struct tenant who)
+{
+	c->next_payer = who;
+	if (!tenant_is_same(c->payer, who) && (!c->nr_sharers || *c->nr_sharers == 1))
+		change_payer(c, s);
+}
+
 static uint64_t hash_entry(uint64_t entry_addr)
 {
 	return hash_u64(0, entry_addr);
@@ -338,13 +353,14 @@ static int append_copy(struct jit_code *c, struct jit_store *s,
 /* Call before a change: copies a shared table. Return: 0, -ENOMEM or -ENOSPC. */
 static int unshare(struct jit_code *c, struct jit_store *s)
 {
-	struct jit_code own = {.payer = c->payer};
+	struct jit_code own = {.payer = c->next_payer};
 	int rc;
 
 	if (!c->nr_sharers)
 		return 0;
 	if (*c->nr_sharers == 1) {
 		free(take_ptr(c->nr_sharers));
+		change_payer(c, s);
 		return 0;
 	}
 	rc = vec_grow(&own.items, &own.cap, c->nr, sizeof(*own.items), 0);
@@ -356,6 +372,7 @@ static int unshare(struct jit_code *c, struct jit_store *s)
 	}
 	--*c->nr_sharers;
 	c->nr_sharers = NULL;
+	c->payer = own.payer;
 	c->items = own.items;
 	c->nr = own.nr;
 	c->cap = own.cap;
@@ -404,6 +421,7 @@ int jit_code_copy(struct jit_code *dst, struct jit_code *src, struct jit_store *
 	int rc;
 
 	dst->payer = src->payer;
+	dst->next_payer = src->next_payer;
 	rc = src->changed_ns <= time_ns ? share(dst, src)
 					: copy_as_of(dst, src, s, time_ns);
 	dst->changed_ns = src->changed_ns < time_ns ? src->changed_ns : time_ns;
@@ -511,8 +529,7 @@ int jit_code_register(struct jit_code *c, struct jit_store *s,
 
 	if (known && is_same(s, known, r))
 		return 0;
-	if (!c->nr)
-		c->payer = s->tenant;
+	jit_code_charge(c, s, s->tenant);
 	if (unshare(c, s))
 		return refuse(c, s);
 	known = find_live(c, r->entry_addr);

@@ -114,6 +114,7 @@ struct jit_code {
 	 */
 	size_t *nr_sharers;
 	struct tenant payer; /* of these registrations */
+	struct tenant next_payer; /* of its own ones, when it no longer shares */
 	struct jit_object *items; /* in order of arrival */
 	size_t nr, cap;
 	struct hashmap live; /* entry_addr -> item that is still registered */
@@ -137,6 +138,12 @@ struct jit_code {
 };
 
 void jit_code_deinit(struct jit_code *c, struct jit_store *s);
+
+/**
+ * Lets @who pay for its registrations, also for those that are here. Those that it shares
+ * with others after a fork are paid for as before, until one of them changes.
+ */
+void jit_code_charge(struct jit_code *c, struct jit_store *s, struct tenant who);
 
 /** Drops all: the image ended and its samples are named. Counts of losses stay. */
 void jit_code_drop(struct jit_code *c, struct jit_store *s);

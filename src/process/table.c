@@ -958,7 +958,7 @@ int process_add_interp_code(struct process_table *t, struct process *p,
 			    const struct lb_interp_code *record, size_t size_bytes)
 {
 	if (!p->interp_codes.nr) {
-		p->interp_codes.tenant = p->tenant;
+		interp_codes_charge(&p->interp_codes, p->tenant);
 		process_read_command(t, p);
 	}
 	return interp_codes_add(&p->interp_codes, t->interp_store, record, size_bytes);

@@ -476,6 +476,47 @@ static void a_user_leaves_room_to_others(void **state)
 	assert_int_equal(add(f, entry++, "object", 300), -ENOSPC);
 }
 
+static uint64_t nr_charged(const struct fixture *f, uint32_t uid)
+{
+	const struct quota *q = &f->store->registration_quota;
+
+	for (size_t i = 0; i < q->nr_accounts; i++)
+		if (q->accounts[i].tenant.uid == uid)
+			return q->accounts[i].nr;
+	return 0;
+}
+
+/* A worker that a master forked for another user. */
+static void the_user_of_a_fork_pays_for_its_own(void **state)
+{
+	const struct tenant worker = {.uid = 1000}, master = {.uid = 1001};
+	struct fixture *f = *state;
+
+	jit_store_share(f->store);
+	assert_int_equal(add(f, 1, "one", 100), 0);
+	assert_int_equal(add(f, 2, "two", 100), 0);
+	assert_int_equal(jit_code_copy(&f->child, &f->code, f->store, 200), 0);
+	jit_code_charge(&f->child, f->store, worker);
+	assert_int_equal(nr_charged(f, 1000), 0);
+	/* Its list is its own from now on. */
+	jit_code_unregister(&f->child, f->store, 1, 300);
+	assert_int_equal(nr_charged(f, 1000), 2);
+	jit_code_charge(&f->code, f->store, master);
+	assert_int_equal(nr_charged(f, 1001), 2);
+	jit_code_forget(&f->child, f->store, 300);
+	assert_int_equal(nr_charged(f, 1000), 1);
+	/* Again, and now the master goes first. */
+	jit_code_drop(&f->child, f->store);
+	assert_int_equal(jit_code_copy(&f->child, &f->code, f->store, 400), 0);
+	jit_code_charge(&f->child, f->store, worker);
+	jit_code_drop(&f->code, f->store);
+	assert_int_equal(nr_charged(f, 1001), 2);
+	jit_code_unregister(&f->child, f->store, 1, 500);
+	assert_int_equal(nr_charged(f, 1000), 2);
+	jit_code_drop(&f->child, f->store);
+	assert_int_equal(f->store->registration_quota.nr_accounts, 0);
+}
+
 /* A million registrations: a user may have a quarter; forks share theirs. */
 static void a_user_leaves_registrations_to_others(void **state)
 {
@@ -510,6 +551,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_user_leaves_registrations_to_others,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(the_user_of_a_fork_pays_for_its_own,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_intervals, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_seen_again, setup, teardown),

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "fake_proc.h"
+#include "process/image.h"
 
 #define TICK     10000000ull
 #define MS       1000000ull
@@ -261,6 +262,41 @@ static void mappings_are_left_to_others(void **state)
 	assert_int_equal(map(31, 1), 6 + 20);
 }
 
+static uint64_t nr_charged(const struct quota *q, uint32_t uid)
+{
+	for (size_t i = 0; i < q->nr_accounts; i++)
+		if (q->accounts[i].tenant.uid == uid)
+			return q->accounts[i].nr;
+	return 0;
+}
+
+/* What a service of root's has got before it calls setuid counts as the user's. */
+static void code_goes_with_the_user(void **state)
+{
+	const struct jit_registration r = {.entry_addr = 1, .time_ns = 1};
+	const struct lb_interp_code code = {.code_id = 1};
+	const struct quota *names, *objects;
+	struct process *p;
+
+	(void)state;
+	add(10, 0, "0::/\n");
+	scan();
+	sample(10);
+	p = process_table_newest(table, 10);
+	names = &table->interp_store->quota;
+	objects = &table->jit_store->registration_quota;
+	assert_int_equal(process_add_interp_code(table, p, &code, sizeof(code)), 0);
+	assert_int_equal(jit_code_register(&p->jit_code, table->jit_store, &r), 0);
+	assert_int_equal(names->nr_accounts + objects->nr_accounts, 0);
+	told(10, 1000, now + 2 * MS);
+	assert_int_equal(nr_charged(names, 1000), table->interp_store->stats.nr_bytes);
+	assert_int_equal(nr_charged(objects, 1000), 1);
+	told(10, 1001, now + 3 * MS);
+	assert_int_equal(nr_charged(names, 1000) + nr_charged(objects, 1000), 0);
+	assert_int_equal(nr_charged(names, 1001), table->interp_store->stats.nr_bytes);
+	assert_int_equal(nr_charged(objects, 1001), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -271,6 +307,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(mappings_are_left_to_others, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(code_goes_with_the_user, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
