@@ -102,15 +102,20 @@ int notices_poll_fd(const struct notices *n)
 	return ring_buffer__epoll_fd(n->rings);
 }
 
+static size_t bytes_of(const struct notice_list *list)
+{
+	return list->batches[0].nr + list->batches[1].nr;
+}
+
 void notices_gather(struct notices *n)
 {
-	if (filled(&n->firsts)->nr + filled(&n->others)->nr < MAX_BATCH_BYTES)
+	if (bytes_of(&n->firsts) + bytes_of(&n->others) < MAX_BATCH_BYTES)
 		ring_buffer__consume(n->rings);
 }
 
 static bool has_firsts(const struct notices *n)
 {
-	return n->firsts.batches[0].nr || n->firsts.batches[1].nr;
+	return bytes_of(&n->firsts);
 }
 
 static const struct notice *notice_at(const struct notice_batch *b, size_t at)
@@ -190,14 +195,17 @@ static bool waits_for_first(const struct notice *notice, const struct notice_rec
 	return request->ip && !to->knows(to->ctx, &request->image);
 }
 
-static void deliver_others(struct notices *n, struct notice_batch *b,
-			   const struct notice_receiver *to)
+/* One at least. Return: whether all were delivered. */
+static bool deliver_others(struct notices *n, struct notice_batch *b,
+			   const struct notice_receiver *to, uint64_t until_ns)
 {
 	while (b->at < b->nr) {
 		const struct notice *notice = notice_at(b, b->at);
 
 		if (!has_firsts(n) || !waits_for_first(notice, to)) {
 			take_next(b, to);
+			if (b->at < b->nr && clock_now_ns() >= until_ns)
+				return false;
 			continue;
 		}
 		b->at += room_of(notice->size);
@@ -205,33 +213,51 @@ static void deliver_others(struct notices *n, struct notice_batch *b,
 			notices_keep(n, NOTICE_CODE, notice + 1, notice->size);
 	}
 	b->nr = b->at = 0;
+	return true;
+}
+
+/* The batch that is delivered, or was left the last time. */
+static struct notice_batch *delivered(struct notice_list *list)
+{
+	return &list->batches[list->filling ^ 1];
 }
 
 /* From now on another batch is filled. Return: the one that was. */
 static struct notice_batch *turn(struct notice_list *list)
 {
 	list->filling ^= 1;
-	return &list->batches[list->filling ^ 1];
+	return delivered(list);
+}
+
+static uint64_t after(uint64_t max_ns)
+{
+	return max_ns == UINT64_MAX ? max_ns : clock_now_ns() + max_ns;
 }
 
 void notices_deliver(struct notices *n, const struct notice_receiver *to,
-		     uint64_t until_ns)
+		     uint64_t firsts_ns, uint64_t others_ns)
 {
-	struct notice_batch *others;
+	struct notice_batch *others = delivered(&n->others);
+	bool are_left = others->nr;
+	uint64_t until_ns = after(firsts_ns);
 
 	assert(!n->is_delivering);
 	n->is_delivering = true;
 	notices_gather(n);
-	others = turn(&n->others);
-	if (deliver_firsts(n, &n->firsts.batches[n->firsts.filling ^ 1], to, until_ns))
+	/* What comes while first samples are delivered may be of later ones. */
+	if (!are_left)
+		others = turn(&n->others);
+	if (deliver_firsts(n, delivered(&n->firsts), to, until_ns))
 		deliver_firsts(n, turn(&n->firsts), to, until_ns);
-	deliver_others(n, others, to);
+	until_ns = after(others_ns);
+	if (deliver_others(n, others, to, until_ns) && are_left)
+		deliver_others(n, turn(&n->others), to, until_ns);
 	n->is_delivering = false;
 }
 
 bool notices_are_left(const struct notices *n)
 {
-	return has_firsts(n) || n->others.batches[0].nr || n->others.batches[1].nr;
+	return bytes_of(&n->firsts) || bytes_of(&n->others);
 }
 
 bool notices_take_drain(struct notices *n)

@@ -72,17 +72,18 @@ void notices_keep(struct notices *n, enum notice_kind kind, const void *data,
 
 /**
  * Empties the rings and delivers what they had, after what was left before: first samples
- * until @until_ns (CLOCK_MONOTONIC), at least those that are announced together, and then
- * the others. Fewer are announced together where they take long. What is gathered
- * meanwhile is left for the next call. So a storm of new processes, each of which is
- * looked at, keeps the caller from nothing else. Not from within a handler.
+ * for @firsts_ns, at least those that are announced together, and then the others for
+ * @others_ns, at least one (UINT64_MAX: all). Fewer are announced together where they take
+ * long. What is gathered meanwhile is left for the next call. So a storm of new processes,
+ * or of records, each of which is looked at, keeps the caller from nothing else. Not from
+ * within a handler.
  *
  * An image must be identified by its first sample, whose time is known. While first samples
  * are left, code objects of images that the receiver does not know wait, and their requests
  * are dropped: the walk repeats them after LB_REQUEST_PAUSE_NS.
  */
 void notices_deliver(struct notices *n, const struct notice_receiver *to,
-		     uint64_t until_ns);
+		     uint64_t firsts_ns, uint64_t others_ns);
 
 /** Is any left? */
 bool notices_are_left(const struct notices *n);

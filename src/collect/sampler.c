@@ -531,16 +531,14 @@ static bool knows(void *ctx, const struct lb_image *image)
 
 static void deliver_notices(struct sampler *s, const struct sampler_handlers *handlers)
 {
-	uint64_t until_ns = handlers->first_samples_ns
-				    ? clock_now_ns() + handlers->first_samples_ns
-				    : UINT64_MAX;
+	uint64_t max_ns = handlers->notices_ns ? handlers->notices_ns : UINT64_MAX;
 	const struct notice_receiver to = {.ctx = (void *)handlers,
 					   .take = deliver,
 					   .announce = announce,
 					   .announced = announced,
 					   .knows = knows};
 
-	notices_deliver(&s->notices, &to, until_ns);
+	notices_deliver(&s->notices, &to, max_ns, max_ns);
 }
 
 bool sampler_notices(struct sampler *s, const struct sampler_handlers *handlers)

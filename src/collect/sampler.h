@@ -154,9 +154,10 @@ struct sampler_handlers {
 	void (*grace)(void *ctx);
 	/*
 	 * After this time, ns, a call leaves first samples to the next one, but for those
-	 * that were announced together. 0: it tells all that came before it.
+	 * that were announced together, and after as long again requests and code
+	 * objects. 0: it tells all that came before it.
 	 */
-	uint64_t first_samples_ns;
+	uint64_t notices_ns;
 	/*
 	 * Announces a first sample that is told soon; NULL: that is not wanted. Return:
 	 * false: those announced are to be told before more are announced.

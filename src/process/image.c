@@ -400,7 +400,9 @@ static void copy_ns_tgid_to_older(struct process_table *t, const struct image *i
 {
 	struct image *older = image_of(t, img->older);
 
-	while (older && img->fork_ns && older->fork_ns == img->fork_ns) {
+	/* One that has it has told it to those before. There may be many. */
+	while (older && img->fork_ns && older->fork_ns == img->fork_ns &&
+	       older->proc.ns_tgid != img->proc.ns_tgid) {
 		older->proc.ns_tgid = img->proc.ns_tgid;
 		older = image_of(t, older->older);
 	}
@@ -759,12 +761,26 @@ static struct image *image_for(struct process_table *t, uint32_t tgid,
 	return img;
 }
 
+/* Is there a place for a process of which only the number is known? */
+static bool has_place(struct process_table *t)
+{
+	if (!quota_take(&t->image_quota, TENANT_UNKNOWN, 1))
+		return false;
+	quota_give(&t->image_quota, TENANT_UNKNOWN, 1);
+	return t->nr_free || t->nr_ids < t->max_images;
+}
+
 struct image *image_from_proc(struct process_table *t, const struct lb_image *id)
 {
 	_cleanup_close_ int dir = -1;
 	struct proc_stat stat;
 	struct image *img;
 
+	/* Before the look: its records come again and again. */
+	if (!has_place(t)) {
+		t->nr_dropped++;
+		return NULL;
+	}
 	dir = ahead_stat(&t->ahead, id->tgid, &stat);
 	dir = dir < 0 ? open_process(t, id->tgid, &stat)
 		      : pass_alive(t, dir, id->tgid, &stat);

@@ -54,6 +54,8 @@ struct image {
 	uint64_t lost_seq; /* of the table, when its mappings were last complete */
 	uint64_t checked_seq; /* same, when /proc last showed that it runs */
 	uint64_t nr_maps_dropped; /* mappings refused because of the total limit */
+	uint64_t
+		command_read_at; /* process_table.nr_refreshes at the last try; 0: none */
 };
 
 struct process_table {
@@ -92,6 +94,7 @@ struct process_table {
 	uint64_t nr_maps_dropped; /* of images that are forgotten by now */
 	struct quota image_quota, mapping_quota;
 	uint64_t lost_seq; /* counts TASK_EVENT_LOST */
+	uint64_t nr_refreshes; /* and one */
 	bool is_shared;
 	bool (*scan_must_end)(void);
 	bool restricted; /* only descendants of known processes are of interest */

@@ -36,7 +36,7 @@
 
 void process_read_command(struct process_table *t, struct process *p)
 {
-	const struct image *img = t->images[p->id];
+	struct image *img = t->images[p->id];
 	struct look looks[] = {
 		{.what = LOOK_LINK, .name = "cwd", .fd = -1},
 		{.what = LOOK_PROC_TEXT,
@@ -47,8 +47,9 @@ void process_read_command(struct process_table *t, struct process *p)
 	struct look *cwd = &looks[0], *command = &looks[1];
 	_cleanup_close_ int dir = -1;
 
-	if (p->command || !img->is_newest)
+	if (p->command || !img->is_newest || img->command_read_at == t->nr_refreshes)
 		return;
+	img->command_read_at = t->nr_refreshes;
 	dir = image_open_dir(t, img);
 	if (dir < 0)
 		return;
@@ -479,6 +480,7 @@ int process_table_new(const struct process_table_config *config, struct strpool 
 	if (!t)
 		return error_set(err, -ENOMEM, "out of memory");
 	t->pool = pool;
+	t->nr_refreshes = 1;
 	t->max_images = config->max_processes ? config->max_processes
 					      : DEFAULT_MAX_IMAGES;
 	t->max_mappings = config->max_mappings ? config->max_mappings
@@ -701,9 +703,10 @@ static struct image *identify(struct process_table *t, const struct lb_image *id
 	img = image_at(t, id->tgid, time_ns);
 	if (img && !image_start_fits(img, id->start_boottime_ns))
 		img = NULL;
+	/* /proc has no more of a process that is known. */
 	if (img && img->proc.identified)
 		img = resolve_exec_id(t, img, id, time_ns);
-	if (!img)
+	else if (!img)
 		img = image_from_proc(t, id);
 	if (img)
 		image_identify(t, img, id);
@@ -878,6 +881,7 @@ void process_table_refresh(struct process_table *t, uint64_t now_ns)
 {
 	size_t nr = 0;
 
+	t->nr_refreshes++;
 	/* Reopened at the next use, which checks again whether the process lives. */
 	for (size_t i = 0; i < t->nr_active; i++)
 		image_forget_dir(t, t->images[t->active[i]]);

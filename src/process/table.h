@@ -181,12 +181,15 @@ int process_find_mapped(struct process_table *t, const struct process *p,
 /** Returns the image that has this tgid now, or had it last; NULL: none is known. */
 struct process *process_table_newest(struct process_table *t, uint32_t tgid);
 
-/** Fills in command and cwd of a live process, once. */
+/**
+ * Fills in command and cwd of a live process, once. If that fails, tries again only after
+ * the next process_table_refresh().
+ */
 void process_read_command(struct process_table *t, struct process *p);
 
 /**
- * Adds a code object of one of its frames with interp_codes_add(). The first call also
- * reads its command, because file names of code objects can be relative.
+ * Adds a code object of one of its frames with interp_codes_add(). Before the first one it
+ * reads the command, because file names of code objects can be relative.
  */
 int process_add_interp_code(struct process_table *t, struct process *p,
 			    const struct lb_interp_code *record, size_t size_bytes);

@@ -36,11 +36,11 @@
 #define LOOK_LAUNCH_MS 2
 #define LAUNCH_S       0.3
 /*
- * Time for new processes in each look and drain. On a busy machine more may start while
+ * Time for new processes in each look and drain, and again for other records. On a busy machine more may start while
  * they are looked at: those that run for long need their unwind tables, too, and windows
  * end in time.
  */
-#define FIRST_SAMPLES_NS 20000000ULL
+#define NOTICES_NS 20000000ULL
 /* Time to build the targets' unwind tables before sampling. */
 #define PREPARE_NS 300000000ULL
 
@@ -557,8 +557,7 @@ static const struct sampler_handlers *handlers(struct intake *in,
 					       struct sampler_handlers *h)
 {
 	*h = (struct sampler_handlers){.ctx = in,
-				       .first_samples_ns = in->sampling ? FIRST_SAMPLES_NS
-									: 0,
+				       .notices_ns = in->sampling ? NOTICES_NS : 0,
 				       .flipped = on_flip,
 				       .grace = on_grace,
 				       .announce = on_announce,

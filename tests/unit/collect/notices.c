@@ -93,7 +93,7 @@ static bool knows(void *ctx, const struct lb_image *image)
 }
 
 /* Delivers what there is time for. */
-static void assert_told(uint64_t until_ns, const char *expected)
+static void assert_told_in(uint64_t firsts_ns, uint64_t others_ns, const char *expected)
 {
 	const struct notice_receiver to = {.take = take,
 					   .announce = announce,
@@ -101,8 +101,14 @@ static void assert_told(uint64_t until_ns, const char *expected)
 					   .knows = knows};
 
 	*told = '\0';
-	notices_deliver(&n, &to, until_ns);
+	notices_deliver(&n, &to, firsts_ns, others_ns);
 	assert_string_equal(told, expected);
+}
+
+/* Of first samples. */
+static void assert_told(uint64_t firsts_ns, const char *expected)
+{
+	assert_told_in(firsts_ns, UINT64_MAX, expected);
 }
 
 #define NO_TIME  0
@@ -255,6 +261,27 @@ static void what_comes_meanwhile_is_told_next(void **state)
 	assert_false(notices_are_left(&n));
 }
 
+static void records_for_which_is_no_time_are_told_later(void **state)
+{
+	(void)state;
+	for (uint32_t tgid = 1; tgid <= 3; tgid++)
+		code_of(tgid);
+	assert_told_in(ALL_TIME, NO_TIME, "c1");
+	assert_true(notices_are_left(&n));
+	first_sample_of(4);
+	code_of(4);
+	assert_told_in(ALL_TIME, NO_TIME, "f4 c2");
+	/* The last of those that were left before, and one of those that came since. */
+	assert_told_in(ALL_TIME, NO_TIME, "c3 c4");
+	assert_false(notices_are_left(&n));
+	for (uint32_t tgid = 5; tgid <= 7; tgid++)
+		request_of(tgid, 7);
+	assert_told_in(ALL_TIME, NO_TIME, "r5");
+	request_of(8, 7);
+	assert_told(ALL_TIME, "r6 r7 r8");
+	assert_false(notices_are_left(&n));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -266,6 +293,7 @@ int main(void)
 		TEST(code_waits_as_long_as_its_first_sample),
 		TEST(what_has_no_first_sample_is_told),
 		TEST(what_comes_meanwhile_is_told_next),
+		TEST(records_for_which_is_no_time_are_told_later),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

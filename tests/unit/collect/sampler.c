@@ -558,7 +558,7 @@ static void what_is_not_told_in_time_is_told_later(void **state)
 	struct fixture *f = *state;
 	struct telling t = {0};
 	struct sampler_handlers handlers = {.ctx = &t,
-					    .first_samples_ns = 1,
+					    .notices_ns = 1,
 					    .announce = count_announced,
 					    .announced = count_groups,
 					    .first_sample = count_told,
@@ -576,7 +576,7 @@ static void what_is_not_told_in_time_is_told_later(void **state)
 	assert_int_equal(t.nr_announced, 4);
 	assert_true(t.nr_groups == 2 && t.nr_groups_ended == 2);
 	tell(f, 1, IN_CHILD);
-	handlers.first_samples_ns = 0;
+	handlers.notices_ns = 0;
 	assert_int_equal(sampler_drain(f->sampler, &handlers), 0);
 	assert_true(t.nr_told == 6 && t.nr_announced == 6);
 	assert_true(t.nr_groups == 4 && t.nr_groups_ended == 4);

@@ -382,6 +382,38 @@ static void the_inner_pid_is_told_to_images_before(void **state)
 	assert_int_equal(before->ns_tgid, 3);
 }
 
+/* Images before, of which there may be thousands, are told once. */
+static void an_inner_pid_is_told_once(void **state)
+{
+	struct lb_first_sample first = {.start_boottime_ns = boottime_now(),
+					.tgid = 200,
+					.exec_id = 3,
+					.ids = {.uid = 1, .gid = 1, .ns_tgid = 3}};
+	struct process *p[3];
+
+	(void)state;
+	event(TASK_EVENT_FORK, now + 10, 100, 1, NULL);
+	event(TASK_EVENT_FORK, now + 20, 200, 100, NULL);
+	for (uint32_t i = 0; i < ARRAY_SIZE(p); i++) {
+		if (i)
+			event(TASK_EVENT_EXEC, now + i * MS, 200, 0, "x");
+		p[i] = process_table_newest(table, 200);
+	}
+	first.time_ns = now + 3 * MS;
+	assert_ptr_equal(process_table_first_told(table, &first), p[2]);
+	assert_int_equal(p[1]->ns_tgid, 3);
+	assert_int_equal(p[0]->ns_tgid, 3);
+	p[0]->ns_tgid = 4; /* to see who is told */
+	first.time_ns++;
+	process_table_first_told(table, &first);
+	assert_int_equal(p[0]->ns_tgid, 4);
+	first.time_ns++;
+	first.ids.ns_tgid = 5;
+	process_table_first_told(table, &first);
+	assert_int_equal(p[1]->ns_tgid, 5);
+	assert_int_equal(p[0]->ns_tgid, 5);
+}
+
 /* As when sh runs chroot, which runs a program: the events of both execs come late. */
 static void an_image_is_not_taken_for_one_two_execs_later(void **state)
 {
@@ -1075,6 +1107,46 @@ static void limits_are_counted(void **state)
 	assert_int_equal(nr_images(), 1);
 }
 
+/* Its records come again and again. */
+static void without_a_place_no_process_is_looked_at(void **state)
+{
+	struct fake_process fp = {.pid = 300, .start_ticks = 50, .maps = EXE_LINE};
+	struct process_table_stats stats;
+	struct process *p;
+
+	(void)state;
+	new_table(1, 0, 0);
+	fake_process_add(&fake, &fp);
+	p = process_table_identify(table, IMAGE(300, 50 * TICK, 1), now);
+	assert_non_null(p);
+	fp.start_ticks = 90;
+	fake_process_add(&fake, &fp);
+	assert_null(process_table_identify(table, IMAGE(300, 90 * TICK, 1), now));
+	process_table_stats(table, &stats);
+	assert_int_equal(stats.nr_dropped, 1);
+	/* A look would have shown that the first one is gone. */
+	assert_int_equal(p->until_ns, UINT64_MAX);
+}
+
+static void a_command_is_tried_once_in_a_drain(void **state)
+{
+	struct fake_process fp = {.pid = 300, .start_ticks = 50, .maps = EXE_LINE};
+	const struct lb_interp_code code = {.code_id = 1};
+	struct process *p;
+
+	(void)state;
+	fake_process_add(&fake, &fp);
+	scan();
+	p = process_table_first_sample(table, IMAGE(300, 50 * TICK, 1), now);
+	assert_int_equal(process_add_interp_code(table, p, &code, 1), -EINVAL);
+	fake_write("python\0a.py", sizeof("python\0a.py"), "%s/300/cmdline", fake.proc);
+	assert_int_equal(process_add_interp_code(table, p, &code, 1), -EINVAL);
+	assert_null(p->command);
+	process_table_refresh(table, now);
+	assert_int_equal(process_add_interp_code(table, p, &code, 1), -EINVAL);
+	assert_string_equal(p->command, "python\na.py\n");
+}
+
 static size_t nr_descriptors(void)
 {
 	size_t nr = 0;
@@ -1149,6 +1221,7 @@ int main(void)
 		TEST(samples_find_their_image_by_time_then_by_name),
 		TEST(a_tick_inside_exec_does_not_confuse),
 		TEST(the_inner_pid_is_told_to_images_before),
+		TEST(an_inner_pid_is_told_once),
 		TEST(an_image_is_not_taken_for_one_two_execs_later),
 		TEST(a_lost_exec_is_seen_by_the_sample),
 		TEST(events_older_than_the_scan_double_nothing),
@@ -1170,6 +1243,8 @@ int main(void)
 		TEST(a_slow_tenants_file_is_not_opened),
 		TEST(what_is_expected_is_opened_but_not_kept),
 		TEST(limits_are_counted),
+		TEST(a_command_is_tried_once_in_a_drain),
+		TEST(without_a_place_no_process_is_looked_at),
 		TEST(few_descriptors_are_not_used_up),
 		TEST(no_proc_is_said),
 	};
