@@ -732,6 +732,16 @@ unsigned int wakeups_wait_but(struct wakeups *w, enum wakeup kind, uint64_t time
 	return wait_for(~(unsigned int)kind, timeout_ns);
 }
 
+bool wakeups_end_is_pending(void)
+{
+	for (size_t i = 0; i < signals.nr; i++)
+		if (signals.items[i].signal == SIGINT ||
+		    signals.items[i].signal == SIGTERM ||
+		    signals.items[i].signal == SIGQUIT)
+			return true;
+	return false;
+}
+
 bool wakeups_take_signal(struct wakeups *w, struct wakeup_signal *ret)
 {
 	(void)w;

@@ -848,6 +848,21 @@ static void an_address_changes_its_owner(void **state)
 
 /* ---- signals ---- */
 
+/* The file has no samples, of no time, which is that of the end. */
+static void int_comes_before_sampling(void **state)
+{
+	(void)state;
+	begin_program(&program, "/bin/program");
+	fake_samples(1, 1001, &program, IP);
+	fake_signal(500, SIGINT);
+	record((struct sampling){.delay_s = 10});
+	assert_int_equal(files.nr, 1);
+	assert_int_equal(losses(0)->counted, 0);
+	assert_int_equal(length_ms(0), 0);
+	assert_int_equal(files.profiles[0]->time_nanos,
+			 FAKE_WALL_S * 1000000000 + 500000000);
+}
+
 static struct profile *snapshot;
 
 static void take_snapshot(void *ctx)
@@ -1350,6 +1365,7 @@ int main(void)
 		REPLAY(an_exec_is_told_late),
 		REPLAY(a_skipped_fork_is_looked_for),
 		REPLAY(an_address_changes_its_owner),
+		REPLAY(int_comes_before_sampling),
 		REPLAY(usr1_writes_the_file_so_far),
 		REPLAY(usr1_shows_the_window),
 		REPLAY(usr1_comes_before_the_end),
