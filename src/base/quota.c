@@ -137,6 +137,23 @@ bool quota_refuse(struct quota *q, struct tenant who, uint64_t nr)
 	return pays(q, who);
 }
 
+void quota_refuse_full(struct quota *q, struct tenant who, uint64_t nr)
+{
+	struct quota_account *a = pays(q, who) ? find_or_add(q, who) : NULL;
+
+	if (!a)
+		return;
+	a->nr_refused += nr;
+	a->met_full = true;
+}
+
+bool quota_met_full(const struct quota *q, struct tenant who)
+{
+	const struct quota_account *a = pays(q, who) ? find(q, who) : NULL;
+
+	return a && a->met_full;
+}
+
 void quota_give(struct quota *q, struct tenant who, uint64_t nr)
 {
 	struct quota_account *a = pays(q, who) ? find(q, who) : NULL;
@@ -180,6 +197,7 @@ void quota_each_refused(struct quota *q, quota_refused_fn fn, void *ctx)
 			continue;
 		fn(ctx, q, a->tenant, a->nr_refused);
 		a->nr_refused = 0;
+		a->met_full = false;
 		drop_if_empty(q, a);
 	}
 }

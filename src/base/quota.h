@@ -60,6 +60,7 @@ struct quota {
 		struct tenant tenant;
 		uint64_t nr; /* places it has */
 		uint64_t nr_refused; /* places, since quota_each_refused() */
+		bool met_full; /* some of these because nobody has any left */
 	} * accounts; /* heap; no order */
 	size_t nr_accounts, cap_accounts;
 	struct hashmap index;
@@ -85,6 +86,12 @@ void quota_add(struct quota *q, struct tenant who, uint64_t nr);
  * nothing, and is refused nothing.
  */
 bool quota_refuse(struct quota *q, struct tenant who, uint64_t nr);
+
+/** Refuses @nr places, counted, because the whole table is full. */
+void quota_refuse_full(struct quota *q, struct tenant who, uint64_t nr);
+
+/** Was @who refused some for that reason since the last quota_each_refused()? */
+bool quota_met_full(const struct quota *q, struct tenant who);
 
 /** Gives back places that @who took. */
 void quota_give(struct quota *q, struct tenant who, uint64_t nr);

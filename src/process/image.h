@@ -54,8 +54,7 @@ struct image {
 	uint64_t lost_seq; /* of the table, when its mappings were last complete */
 	uint64_t checked_seq; /* same, when /proc last showed that it runs */
 	uint64_t nr_maps_dropped; /* mappings refused because of the total limit */
-	uint64_t
-		command_read_at; /* process_table.nr_refreshes at the last try; 0: none */
+	uint64_t command_tried; /* nr_refreshes at the last try; 0: none */
 };
 
 struct process_table {

@@ -65,7 +65,7 @@ void interp_store_share(struct interp_store *s)
 static bool take_room(struct interp_store *s, struct tenant who, uint64_t bytes)
 {
 	if (bytes > s->max_bytes - s->stats.nr_bytes) {
-		quota_refuse(&s->quota, who, bytes);
+		quota_refuse_full(&s->quota, who, bytes);
 	} else if (quota_take(&s->quota, who, bytes)) {
 		s->stats.nr_bytes += bytes;
 		return true;

@@ -47,9 +47,9 @@ void process_read_command(struct process_table *t, struct process *p)
 	struct look *cwd = &looks[0], *command = &looks[1];
 	_cleanup_close_ int dir = -1;
 
-	if (p->command || !img->is_newest || img->command_read_at == t->nr_refreshes)
+	if (p->command || !img->is_newest || img->command_tried == t->nr_refreshes)
 		return;
-	img->command_read_at = t->nr_refreshes;
+	img->command_tried = t->nr_refreshes;
 	dir = image_open_dir(t, img);
 	if (dir < 0)
 		return;

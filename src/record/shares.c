@@ -41,9 +41,13 @@ void shares_sentence(struct tenant who, const char *user,
 	char tenant[320];
 
 	write_tenant(who, user, owner, tenant, sizeof(tenant));
-	snprintf(ret, size,
-		 "%s used up its quarter of the %s, %llu more were refused: %s.", tenant,
-		 q->what, (unsigned long long)nr_refused, q->loss);
+	if (quota_met_full(q, who))
+		snprintf(ret, size, "%s found the %s used up, %llu were refused: %s.",
+			 tenant, q->what, (unsigned long long)nr_refused, q->loss);
+	else
+		snprintf(ret, size,
+			 "%s used up its quarter of the %s, %llu more were refused: %s.",
+			 tenant, q->what, (unsigned long long)nr_refused, q->loss);
 }
 
 static void on_refused(void *ctx, const struct quota *q, struct tenant who,

@@ -283,7 +283,7 @@ MUTANTS = [
      "\t\t\ttake_next(b, to);\n\t\t\tif (0)"),
     ("command-read-each-time", "a process without a command is looked at for each of its code objects",
      "src/process/table.c", "unit process/table",
-     "\timg->command_read_at = t->nr_refreshes;\n", ""),
+     "\timg->command_tried = t->nr_refreshes;\n", ""),
     ("some-files-wait-for-ever", "files with small numbers are always served first",
      "src/unwind/files.c", "unit unwind/files",
      "\tf->first = asked;\n", "\t(void)asked;\n"),

@@ -126,12 +126,21 @@ static void test_a_user_leaves_room_to_others(void **state)
 		   "a longer name than is left in its part of the room", 100);
 	assert_int_equal(interp_codes_add(&same, s, &r, len), -ENOSPC);
 	assert_int_equal(interp_codes_add(&other, s, &r, len), 0);
+	/* Where all is used up, who has less than a quarter is refused, too. */
+	assert_false(quota_met_full(&s->quota, other.tenant));
+	s->max_bytes = s->stats.nr_bytes;
+	len = make(1000, "/srv/third.py", "third", 100);
+	assert_int_equal(interp_codes_add(&other, s, &r, len), -ENOSPC);
+	assert_true(quota_met_full(&s->quota, other.tenant));
+	s->max_bytes = 65536;
+	len = make(nr, "/srv/other.py",
+		   "a longer name than is left in its part of the room", 100);
 	interp_codes_deinit(&c);
 	assert_int_equal(interp_codes_add(&same, s, &r, len), 0);
 	interp_codes_deinit(&same);
 	interp_codes_deinit(&other);
 	assert_int_equal(s->stats.nr_bytes, 0);
-	assert_int_equal(s->quota.nr_accounts, 1); /* its refusals are not told yet */
+	assert_int_equal(s->quota.nr_accounts, 2); /* refusals that are not told yet */
 }
 
 static void refuse(size_t len)

@@ -47,10 +47,25 @@ static void the_tenant_is_named(void **state)
 			"A container that has ended" LOSS);
 }
 
+static void a_full_table_is_no_ones_fault(void **state)
+{
+	struct quota names = {.what = "names", .loss = "some have none", .max = 100};
+	const struct tenant alice = {.uid = 1001};
+	char text[640];
+
+	(void)state;
+	quota_refuse_full(&names, alice, 3);
+	shares_sentence(alice, "alice", NULL, &names, 3, text, sizeof(text));
+	assert_string_equal(text, "User alice (uid 1001) found the names used up, 3 were "
+				  "refused: some have none.");
+	quota_deinit(&names);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_tenant_is_named),
+		cmocka_unit_test(a_full_table_is_no_ones_fault),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
