@@ -73,11 +73,13 @@ static const char *end_of_prefix(const char *path)
 
 size_t python_frozen_dir(const char *mapped, const char *lib, char *buf, size_t size)
 {
-	const char *slash = strrchr(mapped, '/'), *name, *prefix = end_of_prefix(mapped);
+	const char *slash = strrchr(mapped, '/'), *name, *prefix;
 	size_t len = slash ? versioned_name(slash + 1, &name) : 0;
 	int n;
 
-	if (!len || !prefix)
+	/* First the name, which is cheap: most mapped files are no interpreters. */
+	prefix = len ? end_of_prefix(mapped) : NULL;
+	if (!prefix)
 		return 0;
 	n = snprintf(buf, size, "%.*s/%s/%.*s", (int)(prefix - mapped), mapped, lib,
 		     (int)len, name);
@@ -106,34 +108,55 @@ static size_t find_below(const struct process *proc, const char *dir, const char
 	return 0;
 }
 
-size_t python_frozen_find(const struct process *proc, const char *file,
-			  unsigned int *folders_left, char *buf, size_t size)
+static bool is_listed(const struct python_frozen *where, const char *path)
 {
-	static const char *const libs[] = {"lib", "lib64"};
-	char module[MAX_MODULE_BYTES], dir[MAX_DIR_BYTES];
-	const char *before = NULL;
+	unsigned int i = 0;
 
-	if (!python_frozen_module(file, module, sizeof(module)))
-		return 0;
-	for (size_t i = 0; i < proc->maps.nr; i++) {
+	while (i < where->nr && where->interpreters[i] != path)
+		i++;
+	return i < where->nr;
+}
+
+static void list_interpreters(const struct process *proc, struct python_frozen *where)
+{
+	char dir[MAX_DIR_BYTES];
+
+	where->is_listed = true;
+	for (size_t i = 0;
+	     i < proc->maps.nr && where->nr < ARRAY_SIZE(where->interpreters); i++) {
 		const struct mapping *m = &proc->maps.items[i];
 
 		/*
 		 * A deleted file was replaced by another version, whose lines may
 		 * differ.
 		 */
-		if (m->kind != MAPPING_FILE || m->deleted || m->path == before)
-			continue;
-		before = m->path;
+		if (m->kind == MAPPING_FILE && !m->deleted &&
+		    python_frozen_dir(m->path, "lib", dir, sizeof(dir)) &&
+		    !is_listed(where, m->path))
+			where->interpreters[where->nr++] = m->path;
+	}
+}
+
+size_t python_frozen_find(const struct process *proc, struct python_frozen *where,
+			  const char *file, char *buf, size_t size)
+{
+	static const char *const libs[] = {"lib", "lib64"};
+	char module[MAX_MODULE_BYTES], dir[MAX_DIR_BYTES];
+
+	if (!python_frozen_module(file, module, sizeof(module)))
+		return 0;
+	if (!where->is_listed)
+		list_interpreters(proc, where);
+	for (size_t i = 0; i < where->nr; i++) {
 		for (size_t j = 0; j < ARRAY_SIZE(libs); j++) {
 			size_t n = 0;
 
-			if (!python_frozen_dir(m->path, libs[j], dir, sizeof(dir)))
-				continue;
-			if (!*folders_left)
+			if (!where->folders_left)
 				return 0;
-			--*folders_left;
-			n = find_below(proc, dir, module, buf, size);
+			where->folders_left--;
+			if (python_frozen_dir(where->interpreters[i], libs[j], dir,
+					      sizeof(dir)))
+				n = find_below(proc, dir, module, buf, size);
 			if (n)
 				return n;
 		}

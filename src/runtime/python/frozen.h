@@ -6,9 +6,24 @@
 #ifndef LB_RUNTIME_PYTHON_FROZEN_H
 #define LB_RUNTIME_PYTHON_FROZEN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct process;
+
+#define PYTHON_FROZEN_INTERPRETERS 16 /* an honest process maps two: Python, libpython */
+
+/* Where the frozen modules of one process are searched. */
+struct python_frozen {
+	/*
+	 * How many folders may still be searched, for all files together: a target can
+	 * map any number of interpreters and name any number of files.
+	 */
+	unsigned int folders_left;
+	bool is_listed; /* the next members are set */
+	unsigned int nr;
+	const char *interpreters[PYTHON_FROZEN_INTERPRETERS]; /* mapped paths; interned */
+};
 
 /**
  * Derives the standard library's folder from an interpreter's mapped file:
@@ -29,11 +44,11 @@ size_t python_frozen_module(const char *file, char *buf, size_t size);
 /**
  * Finds the target's file from which the frozen @file was compiled.
  *
- * @folders_left  how many folders may still be searched, for this file and others: a
- *                target can map any number of interpreters and name any number of files
+ * @where  begins with folders_left only; for further files of the same process. The first
+ *         one goes through its mappings, which may be many
  * Return: length of the path in @buf; 0: none, or its interpreter was replaced.
  */
-size_t python_frozen_find(const struct process *proc, const char *file,
-			  unsigned int *folders_left, char *buf, size_t size);
+size_t python_frozen_find(const struct process *proc, struct python_frozen *where,
+			  const char *file, char *buf, size_t size);
 
 #endif

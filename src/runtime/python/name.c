@@ -59,12 +59,12 @@ void python_put_frames(struct wire_writer *w, const struct runtime_frame *frames
  * "<string>" and the like have none.
  */
 static size_t find_path(const struct process *proc, const char *file,
-			unsigned int *folders_left, char *buf, size_t size)
+			struct python_frozen *frozen, char *buf, size_t size)
 {
 	int n;
 
 	if (*file == '<')
-		return python_frozen_find(proc, file, folders_left, buf, size);
+		return python_frozen_find(proc, frozen, file, buf, size);
 	if (!*file || *file == '/' || !proc->cwd)
 		return 0;
 	n = snprintf(buf, size, "%s/%s", proc->cwd[1] ? proc->cwd : "", file);
@@ -75,7 +75,7 @@ static void make_absolute(const struct runtime_naming *with, struct answers *ans
 {
 	const char *from[NR_PATHS_KEPT] = {0}, *to[NR_PATHS_KEPT];
 	char path[PATH_MAX], clean[PATH_MAX];
-	unsigned int folders_left = MAX_FOLDERS;
+	struct python_frozen frozen = {.folders_left = MAX_FOLDERS};
 
 	for (size_t i = 0, next = 0; i < answers->nr_frames; i++) {
 		const char *file = answers->frames[i].file;
@@ -86,7 +86,7 @@ static void make_absolute(const struct runtime_naming *with, struct answers *ans
 		if (known == NR_PATHS_KEPT) {
 			known = next++ % NR_PATHS_KEPT;
 			from[known] = file;
-			to[known] = find_path(with->process, file, &folders_left, path,
+			to[known] = find_path(with->process, file, &frozen, path,
 					      sizeof(path))
 					    ? strpool_add(with->pool,
 							  path_clean(path, clean,

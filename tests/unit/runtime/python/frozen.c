@@ -98,7 +98,7 @@ static void make(const char *root, const char *path)
 static void test_find(void **state)
 {
 	char root[SCRATCH_BYTES], path[256];
-	unsigned int left = 100;
+	struct python_frozen where = {.folders_left = 100};
 	struct mapping mappings[] = {
 		{.kind = MAPPING_FILE, .path = "/usr/lib/libc.so.6"},
 		{.kind = MAPPING_FILE, .path = "/of-the-target/bin/python3.11"},
@@ -111,22 +111,62 @@ static void test_find(void **state)
 	make(root, "/of-the-target/lib/python3.11/importlib/_bootstrap.py");
 	make(root, "/of-the-target/lib/python3.11/pkg/__init__.py");
 	proc.root_fd = open(root, O_PATH | O_CLOEXEC);
-	assert_true(python_frozen_find(&proc, "<frozen importlib._bootstrap>", &left,
+	assert_true(python_frozen_find(&proc, &where, "<frozen importlib._bootstrap>",
 				       path, sizeof(path)));
 	assert_string_equal(path,
 			    "/of-the-target/lib/python3.11/importlib/_bootstrap.py");
-	assert_true(python_frozen_find(&proc, "<frozen pkg>", &left, path, sizeof(path)));
+	assert_true(
+		python_frozen_find(&proc, &where, "<frozen pkg>", path, sizeof(path)));
 	assert_string_equal(path, "/of-the-target/lib/python3.11/pkg/__init__.py");
-	assert_int_equal(python_frozen_find(&proc, "<frozen getpath>", &left, path, 256),
+	assert_int_equal(python_frozen_find(&proc, &where, "<frozen getpath>", path, 256),
 			 0);
 	/* Both "lib" and "lib64" were searched for the last one. */
-	assert_int_equal(left, 100 - 4);
-	left = 0;
-	assert_int_equal(python_frozen_find(&proc, "<frozen pkg>", &left, path, 256), 0);
-	left = 1;
+	assert_int_equal(where.folders_left, 100 - 4);
+	where.folders_left = 0;
+	assert_int_equal(python_frozen_find(&proc, &where, "<frozen pkg>", path, 256), 0);
+	where = (struct python_frozen){.folders_left = 1};
 	/* Python was upgraded meanwhile. */
 	mappings[1].deleted = true;
-	assert_int_equal(python_frozen_find(&proc, "<frozen pkg>", &left, path, 256), 0);
+	assert_int_equal(python_frozen_find(&proc, &where, "<frozen pkg>", path, 256), 0);
+	close(proc.root_fd);
+	scratch_remove(root);
+}
+
+/* A target may map many files, and name many modules. */
+static void test_mappings_are_walked_once(void **state)
+{
+	enum {
+		NR = 4 * PYTHON_FROZEN_INTERPRETERS
+	};
+	struct python_frozen where = {.folders_left = 100};
+	char root[SCRATCH_BYTES], path[256], other[NR][32];
+	struct mapping mappings[NR];
+	struct process proc = {
+		.uid = getuid(), .maps = {.items = mappings, .nr = NR}, .root_fd = -1};
+
+	(void)state;
+	scratch_make(root, 0700);
+	make(root, "/a/lib/python3.11/pkg.py");
+	proc.root_fd = open(root, O_PATH | O_CLOEXEC);
+	for (size_t i = 0; i < NR; i++)
+		mappings[i] = (struct mapping){.kind = MAPPING_FILE,
+					       .path = i % 2 ? "/a/bin/python3.11"
+							     : "/a/lib/libc.so.6"};
+	assert_true(python_frozen_find(&proc, &where, "<frozen pkg>", path, 256));
+	assert_int_equal(where.nr, 1);
+	proc.maps.nr = 0;
+	assert_true(python_frozen_find(&proc, &where, "<frozen pkg>", path, 256));
+	assert_string_equal(path, "/a/lib/python3.11/pkg.py");
+
+	proc.maps.nr = NR;
+	where = (struct python_frozen){.folders_left = 100};
+	for (size_t i = 0; i < NR; i++) {
+		snprintf(other[i], sizeof(other[i]), "/%zu/bin/python3.11", i);
+		mappings[i].path = other[i];
+	}
+	assert_false(python_frozen_find(&proc, &where, "<frozen pkg>", path, 256));
+	assert_int_equal(where.nr, PYTHON_FROZEN_INTERPRETERS);
+	assert_int_equal(where.folders_left, 100 - 2 * PYTHON_FROZEN_INTERPRETERS);
 	close(proc.root_fd);
 	scratch_remove(root);
 }
@@ -137,6 +177,7 @@ int main(void)
 		cmocka_unit_test(test_modules),
 		cmocka_unit_test(test_dirs),
 		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_mappings_are_walked_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
