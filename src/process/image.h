@@ -57,6 +57,15 @@ struct image {
 	uint64_t command_tried; /* nr_refreshes at the last try; 0: none */
 };
 
+/*
+ * Asks whether the threads of ended images live, of which there may be any number: what has
+ * to wait is asked about in the next round.
+ */
+struct check_round {
+	size_t from; /* id where the next round begins */
+	unsigned int nr_alive; /* found in this one */
+};
+
 struct process_table {
 	struct strpool *pool; /* borrowed */
 	int proc_fd; /* O_PATH, /proc */
@@ -94,6 +103,7 @@ struct process_table {
 	struct quota image_quota, mapping_quota;
 	uint64_t lost_seq; /* counts TASK_EVENT_LOST */
 	uint64_t nr_refreshes; /* and one */
+	struct check_round trim_round, jit_round;
 	bool is_shared;
 	bool (*scan_must_end)(void);
 	bool restricted; /* only descendants of known processes are of interest */

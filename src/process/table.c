@@ -316,18 +316,32 @@ void process_table_event(struct process_table *t, const struct task_event *ev)
 
 /* No event of a process is pending this long after its exit. */
 #define OVER_AFTER_NS 10000000000ull
+/* Most in a round whose threads are found alive; one that is gone stays so. */
+#define MAX_ALIVE_PER_ROUND 128
+
+/* Returns the id to begin with. */
+static size_t begin_round(struct check_round *round)
+{
+	round->nr_alive = 0;
+	return round->from;
+}
 
 /**
  * Returns whether no thread of it ran at @time_ns. An image ends with its leader, but
  * threads may outlive the leader, unless exec or another process with this pid
  * followed. Reads /proc, which shows only the present: the first check cannot tell
- * about @time_ns.
+ * about @time_ns. One that is not checked in this round may run.
  */
-static bool image_is_gone(struct process_table *t, struct image *img, uint64_t time_ns)
+static bool image_is_gone(struct process_table *t, struct image *img,
+			  struct check_round *round, uint64_t time_ns)
 {
 	if (!img->is_newest)
 		return true;
+	if (round->nr_alive == MAX_ALIVE_PER_ROUND)
+		return false;
+	round->from = img->proc.id + 1;
 	if (process_is_alive(t, &img->proc)) {
+		round->nr_alive++;
 		img->gone_ns = 0; /* only seemed gone: no descriptor was free */
 		return false;
 	}
@@ -340,7 +354,7 @@ static bool is_over_now(struct process_table *t, struct image *img, uint64_t now
 {
 	return img->sampled_ns && img->last_sample_ns < now_ns && image_is_ended(img) &&
 	       img->proc.until_ns + OVER_AFTER_NS < now_ns &&
-	       image_is_gone(t, img, now_ns);
+	       image_is_gone(t, img, &t->trim_round, now_ns);
 }
 
 /* Marks the files of mappings that have not ended before @since_ns. */
@@ -364,9 +378,10 @@ void process_table_trim(struct process_table *t, uint64_t now_ns)
 {
 	_cleanup_free_ bool *is_used =
 		calloc(file_cache_count(t->files), sizeof(*is_used));
+	size_t from = begin_round(&t->trim_round);
 
 	for (size_t i = 0; i < t->nr_ids; i++) {
-		struct image *img = t->images[i];
+		struct image *img = t->images[(from + i) % t->nr_ids];
 
 		if (!img)
 			continue;
@@ -970,15 +985,18 @@ int process_add_interp_code(struct process_table *t, struct process *p,
 
 void process_table_forget_jit(struct process_table *t, uint64_t before_ns)
 {
+	size_t from = begin_round(&t->jit_round);
+
 	for (size_t i = 0; i < t->nr_ids; i++) {
-		struct image *img = t->images[i];
+		struct image *img = t->images[(from + i) % t->nr_ids];
 
 		if (!img)
 			continue;
 		replaced_code_forget(&img->proc.replaced_code, before_ns);
 		if (!img->proc.jit_code.nr)
 			continue;
-		if (img->proc.until_ns <= before_ns && image_is_gone(t, img, before_ns))
+		if (img->proc.until_ns <= before_ns &&
+		    image_is_gone(t, img, &t->jit_round, before_ns))
 			jit_code_drop(&img->proc.jit_code, t->jit_store);
 		else
 			jit_code_forget(&img->proc.jit_code, t->jit_store, before_ns);

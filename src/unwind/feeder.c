@@ -50,6 +50,12 @@
 #define ASKS_AT_ONCE      50
 #define ASK_NS            (1000000000ULL / ASKS_PER_SECOND / 4)
 #define SEGMENTS_OF_IMAGE 32768 /* most of one image */
+/*
+ * Limits of one drain for asking whether the threads of dead leaders live. One that is
+ * found gone is asked about once; one whose threads live, at each of its turns.
+ */
+#define CHECKS_NS 50000000ULL
+#define MAX_ALIVE 32
 /* A smaller gap between two texts is padding, not code. */
 #define MIN_GAP_BYTES 64
 
@@ -78,6 +84,7 @@ struct watched_image {
 	struct lb_image key; /* start_boottime_ns 0: forked, not sampled yet */
 	bool in_use;
 	bool is_dirty; /* its segments must be rebuilt */
+	bool is_gone; /* none of its threads runs */
 	struct unwind_entry entry; /* in the kernel's tables */
 	uint64_t maps_changes, jit_changes; /* of the process, when they were built */
 	uint64_t interp_changes; /* of its maps, at the last search for an interpreter */
@@ -120,6 +127,7 @@ struct unwind_feeder {
 	bool has_cut_codes; /* some image may have code objects to read again */
 	/* Indices in used where the next look begins, round robin. */
 	size_t next_from, interps_from, codes_from;
+	size_t checks_from; /* same for the next drain */
 
 	struct waiting_request *requests; /* heap */
 	size_t nr_requests, cap_requests;
@@ -1001,13 +1009,30 @@ int unwind_feeder_wait_ms(const struct unwind_feeder *w, int max_ms)
 		       : max_ms;
 }
 
-/* Has the image ended? Threads may outlive the leader, and so the image. */
-static bool is_over(struct unwind_feeder *w, uint32_t id)
+/*
+ * Looks which images have ended. Threads may outlive the leader, and so the image; whether
+ * they do, /proc has to tell. At least one is asked about; the rest waits for its turn.
+ */
+static void find_gone(struct unwind_feeder *w)
 {
-	const struct process *p = process_of(w, id);
+	uint64_t until_ns = clock_now_ns() + CHECKS_NS;
+	size_t nr = w->nr_used, from = w->checks_from, nr_checks = 0, nr_alive = 0;
 
-	return !p || p->is_over ||
-	       (p->until_ns != UINT64_MAX && !process_is_alive(w->processes, p));
+	for (size_t i = 0; i < nr; i++) {
+		size_t at = (from + i) % nr;
+		uint32_t id = w->used[at];
+		const struct process *p = process_of(w, id);
+
+		if (!p || p->is_over || p->until_ns == UINT64_MAX)
+			continue;
+		if (nr_alive == MAX_ALIVE ||
+		    (nr_checks++ && clock_now_ns() >= until_ns)) {
+			w->checks_from = at;
+			return;
+		}
+		w->images[id].is_gone = !process_is_alive(w->processes, p);
+		nr_alive += !w->images[id].is_gone;
+	}
 }
 
 void unwind_feeder_grace(struct unwind_feeder *w)
@@ -1021,8 +1046,9 @@ static void forget_over(struct unwind_feeder *w)
 
 	for (size_t i = 0; i < w->nr_used; i++) {
 		uint32_t id = w->used[i];
+		const struct process *p = process_of(w, id);
 
-		if (is_over(w, id))
+		if (!p || p->is_over || w->images[id].is_gone)
 			forget_image(w, &w->images[id]);
 		else
 			w->used[nr++] = id;
@@ -1045,6 +1071,7 @@ void unwind_feeder_drain(struct unwind_feeder *w)
 		if (p)
 			note_gone(w, p, &w->images[id], NULL);
 	}
+	find_gone(w);
 	forget_over(w);
 	w->is_expecting = true; /* files were opened, or can be opened now */
 }

@@ -983,6 +983,66 @@ static void what_ran_a_moment_ago_is_not_over(void **state)
 	assert_true(p->is_over);
 }
 
+/*
+ * Adds processes whose leaders are dead, 128 of them with living threads.
+ * Return: the last by id, which is gone.
+ */
+static struct process *add_without_leaders(void)
+{
+	struct process *gone;
+
+	for (uint32_t pid = 1000; pid < 1129; pid++)
+		fake_process_add(&fake, &(struct fake_process){.pid = pid,
+							       .start_ticks = 50,
+							       .maps = EXE_LINE});
+	scan();
+	assert_int_equal(process_table_nr_ids(table), 129);
+	for (uint32_t pid = 1000; pid < 1129; pid++) {
+		struct process *p =
+			process_table_first_sample(table, IMAGE(pid, 50 * TICK, 1), now);
+
+		assert_non_null(p);
+		p->until_ns = now - 20 * SEC;
+	}
+	gone = process_table_at(table, 128);
+	fake_process_remove(&fake, gone->tgid);
+	return gone;
+}
+
+/* Each check reads /proc: what a round has no time for may run. */
+static void who_has_no_leader_is_checked_in_rounds(void **state)
+{
+	const struct process *gone = add_without_leaders();
+
+	(void)state;
+	/* Not checked, checked, and checked once more: the first cannot tell since when. */
+	process_table_trim(table, fake_now_ns());
+	process_table_trim(table, fake_now_ns());
+	assert_false(gone->is_over);
+	process_table_trim(table, fake_now_ns());
+	assert_true(gone->is_over);
+	for (uint32_t id = 0; id < 128; id++)
+		assert_false(process_table_at(table, id)->is_over);
+}
+
+static void jit_code_of_who_has_no_leader_is_forgotten_in_rounds(void **state)
+{
+	const struct process *gone = add_without_leaders();
+	const struct jit_registration r = {.entry_addr = 1, .time_ns = now};
+
+	(void)state;
+	for (uint32_t id = 0; id < 129; id++)
+		jit_code_register(&process_table_at(table, id)->jit_code,
+				  process_table_jit_store(table), &r);
+	process_table_forget_jit(table, fake_now_ns());
+	process_table_forget_jit(table, fake_now_ns());
+	assert_int_equal(gone->jit_code.nr, 1);
+	process_table_forget_jit(table, fake_now_ns());
+	assert_int_equal(gone->jit_code.nr, 0);
+	for (uint32_t id = 0; id < 128; id++)
+		assert_int_equal(process_table_at(table, id)->jit_code.nr, 1);
+}
+
 static void files_of_past_mappings_stay_open(void **state)
 {
 	struct process *p;
@@ -1239,6 +1299,8 @@ int main(void)
 		TEST(what_exec_ended_is_over),
 		TEST(what_is_sampled_again_is_not_forgotten),
 		TEST(what_ran_a_moment_ago_is_not_over),
+		TEST(who_has_no_leader_is_checked_in_rounds),
+		TEST(jit_code_of_who_has_no_leader_is_forgotten_in_rounds),
 		TEST(files_of_past_mappings_stay_open),
 		TEST(a_slow_tenants_file_is_not_opened),
 		TEST(what_is_expected_is_opened_but_not_kept),

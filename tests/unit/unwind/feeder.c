@@ -94,9 +94,12 @@ const struct process *process_table_identified(struct process_table *t,
 	return procs[id->tgid - 1].is_known ? &procs[id->tgid - 1].process : NULL;
 }
 
+static size_t nr_checks; /* whether a process is alive */
+
 bool process_is_alive(struct process_table *t, const struct process *p)
 {
 	(void)t;
+	nr_checks++;
 	return !procs[p->id].is_dead;
 }
 
@@ -192,6 +195,7 @@ static int set_up(void **state)
 	fake_interpreter = &python;
 	fake_now_ns = 1000 * SECOND_NS;
 	fake_call_ns = 0;
+	nr_checks = 0;
 	nr_procs = nr_asked = nr_read_cut = nr_identified = 0;
 	first_sample_ns = ask_ns = 0;
 	read_cut_answer = WORKER_OK;
@@ -687,6 +691,61 @@ static void a_fork_has_its_parents_interpreter_without_a_query(void **state)
 	assert_int_equal(interp_of(child), number);
 }
 
+/* Processes whose leaders are dead: @nr whose threads live, then one that is gone. */
+static struct proc *add_without_leaders(size_t nr)
+{
+	struct proc *p = NULL;
+
+	for (size_t i = 0; i <= nr; i++) {
+		p = add_process(LOCATE_NOT_YET);
+		unwind_feeder_look(w);
+		assert_true(kernel_knows(p));
+		p->process.until_ns = 1;
+	}
+	p->is_dead = true;
+	return p;
+}
+
+static void a_drain_asks_about_some_whose_leader_is_dead(void **state)
+{
+	const struct proc *gone = add_without_leaders(40);
+
+	(void)state;
+	unwind_feeder_drain(w);
+	assert_int_equal(nr_checks, 32);
+	assert_true(kernel_knows(gone));
+	unwind_feeder_drain(w);
+	assert_int_equal(nr_checks, 32 + 32 + 1);
+	assert_false(kernel_knows(gone));
+	for (size_t i = 0; i < 40; i++)
+		assert_true(kernel_knows(&procs[i]));
+}
+
+static void a_drain_without_time_asks_about_one_dead_leader(void **state)
+{
+	const struct proc *gone = add_without_leaders(3);
+
+	(void)state;
+	fake_call_ns = 60 * MS_NS;
+	for (size_t i = 1; i <= 4; i++) {
+		assert_true(kernel_knows(gone));
+		unwind_feeder_drain(w);
+		assert_int_equal(nr_checks, i);
+	}
+	assert_false(kernel_knows(gone));
+}
+
+static void all_that_are_gone_are_forgotten_at_once(void **state)
+{
+	(void)state;
+	add_without_leaders(49);
+	for (size_t i = 0; i < 50; i++)
+		procs[i].is_dead = true;
+	unwind_feeder_drain(w);
+	for (size_t i = 0; i < 50; i++)
+		assert_false(kernel_knows(&procs[i]));
+}
+
 static void a_process_that_maps_more_is_told_after_a_pause(void **state)
 {
 	struct proc *p = add_process(LOCATE_FOUND);
@@ -802,6 +861,9 @@ int main(void)
 		TEST(an_answer_of_a_process_that_ended_meanwhile_is_dropped),
 		TEST(memory_that_does_not_answer_is_not_read_again),
 		TEST(a_fork_has_its_parents_interpreter_without_a_query),
+		TEST(a_drain_asks_about_some_whose_leader_is_dead),
+		TEST(a_drain_without_time_asks_about_one_dead_leader),
+		TEST(all_that_are_gone_are_forgotten_at_once),
 		TEST(a_process_that_maps_more_is_told_after_a_pause),
 		TEST(a_new_image_replaces_the_old_one),
 		TEST(texts_over_the_limit_of_an_object_are_counted_once),
