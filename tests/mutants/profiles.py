@@ -89,7 +89,7 @@ MUTANTS = [
      "if (maps->nr_past >= MAPS_PAST_MAX || maps->nr + ADD_MAX > MAPS_MAX)"),
     ("unmapped-for-ever", "mappings that are gone stay after /proc/PID/maps was read again",
      "src/process/image.c", "unit process/table",
-     "\t\tmaps_end_unseen(&img->proc.maps, now_ns);\n", "\t\t;\n"),
+     "if ((size_t)len < PROC_DIR_WHOLE_MAPS)", "if ((size_t)len > PROC_DIR_WHOLE_MAPS)"),
     ("old-table-forgotten", "callers that the unwind table of replaced code led to are kept",
      "src/process/maps.c", "unit process/maps",
      "m->took_over |= old.told_ns && !same_owner(&old, m);", ";"),

@@ -298,7 +298,7 @@ MUTANTS = [
     ("storm-of-records-holds-a-look", "a look tells of code objects and requests as long as there are any",
      "src/collect/notices.c", "unit collect/notices",
      "\t\t\ttake_next(b, to);\n\t\t\tif (b->at < b->nr && clock_now_ns() >= until_ns)",
-     "\t\t\ttake_next(b, to);\n\t\t\tif (0)"),
+     "\t\t\ttake_next(b, to);\n\t\t\tif (!until_ns)"),
     ("command-read-each-time", "a process without a command is looked at for each of its code objects",
      "src/process/table.c", "unit process/table",
      "\timg->command_tried = t->nr_refreshes;\n", ""),
