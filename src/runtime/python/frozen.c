@@ -57,6 +57,14 @@ static size_t versioned_name(const char *file_name, const char **ret)
 	return (size_t)(end - *ret) + (*end == 't');
 }
 
+/* The same in the path of a mapped file. */
+static size_t interpreter_name(const char *mapped, const char **ret)
+{
+	const char *slash = strrchr(mapped, '/');
+
+	return slash ? versioned_name(slash + 1, ret) : 0;
+}
+
 /* Returns the start of "/bin/" or of the last "/lib/". NULL: none. */
 static const char *end_of_prefix(const char *path)
 {
@@ -73,13 +81,11 @@ static const char *end_of_prefix(const char *path)
 
 size_t python_frozen_dir(const char *mapped, const char *lib, char *buf, size_t size)
 {
-	const char *slash = strrchr(mapped, '/'), *name, *prefix;
-	size_t len = slash ? versioned_name(slash + 1, &name) : 0;
+	const char *name, *prefix = end_of_prefix(mapped);
+	size_t len = interpreter_name(mapped, &name);
 	int n;
 
-	/* First the name, which is cheap: most mapped files are no interpreters. */
-	prefix = len ? end_of_prefix(mapped) : NULL;
-	if (!prefix)
+	if (!len || !prefix)
 		return 0;
 	n = snprintf(buf, size, "%.*s/%s/%.*s", (int)(prefix - mapped), mapped, lib,
 		     (int)len, name);
@@ -119,7 +125,7 @@ static bool is_listed(const struct python_frozen *where, const char *path)
 
 static void list_interpreters(const struct process *proc, struct python_frozen *where)
 {
-	char dir[MAX_DIR_BYTES];
+	const char *name;
 
 	where->is_listed = true;
 	for (size_t i = 0;
@@ -127,12 +133,12 @@ static void list_interpreters(const struct process *proc, struct python_frozen *
 		const struct mapping *m = &proc->maps.items[i];
 
 		/*
+		 * The name only: to look at whole paths takes long if there are many.
 		 * A deleted file was replaced by another version, whose lines may
 		 * differ.
 		 */
 		if (m->kind == MAPPING_FILE && !m->deleted &&
-		    python_frozen_dir(m->path, "lib", dir, sizeof(dir)) &&
-		    !is_listed(where, m->path))
+		    interpreter_name(m->path, &name) && !is_listed(where, m->path))
 			where->interpreters[where->nr++] = m->path;
 	}
 }

@@ -152,8 +152,11 @@ static void test_mappings_are_walked_once(void **state)
 		mappings[i] = (struct mapping){.kind = MAPPING_FILE,
 					       .path = i % 2 ? "/a/bin/python3.11"
 							     : "/a/lib/libc.so.6"};
+	mappings[0].path = mappings[2].path = "/no-folder/python3.11";
 	assert_true(python_frozen_find(&proc, &where, "<frozen pkg>", path, 256));
-	assert_int_equal(where.nr, 1);
+	/* What has no folder is listed, too: whole paths are looked at later, and counted. */
+	assert_int_equal(where.nr, 2);
+	assert_int_equal(where.folders_left, 100 - 3);
 	proc.maps.nr = 0;
 	assert_true(python_frozen_find(&proc, &where, "<frozen pkg>", path, 256));
 	assert_string_equal(path, "/a/lib/python3.11/pkg.py");
