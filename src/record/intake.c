@@ -36,9 +36,9 @@
 #define LOOK_LAUNCH_MS 2
 #define LAUNCH_S       0.3
 /*
- * Time for new processes in each look and drain, and again for other records. On a busy machine more may start while
- * they are looked at: those that run for long need their unwind tables, too, and windows
- * end in time.
+ * Time for new processes in each look and drain, and again for other records. On a busy
+ * machine more may start while they are looked at: those that run for long need their
+ * unwind tables, too, and windows end in time.
  */
 #define NOTICES_NS 20000000ULL
 /* Time to build the targets' unwind tables before sampling. */

@@ -25,7 +25,10 @@ enum object_kind {
  */
 struct object {
 	enum object_kind kind;
-	/* Path, "[kernel.kallsyms]", "[kernel.kallsyms]/ext4", "[vdso]", "[jit]", "[python]", ... */
+	/*
+	 * Path, "[kernel.kallsyms]", "[kernel.kallsyms]/ext4", "[vdso]", "[jit]",
+	 * "[python]", ...
+	 */
 	const char *name;
 	uint8_t build_id[64];
 	size_t build_id_len; /* 0: none */

@@ -115,7 +115,8 @@ extern const struct resolver symbolizer_elf, symbolizer_jit, symbolizer_interp,
 	symbolizer_kernel;
 
 /**
- * Sends s->work.request. @who  waits for its answer, as worker_serves(). Return: 1, or -ENOMEM if there was no memory for the request.
+ * Sends s->work.request. @who  waits for its answer, as worker_serves(). Return: 1, or
+ * -ENOMEM if there was no memory for the request.
  */
 int symbolizer_send(struct symbolizer *s, struct tenant who, uint32_t op, const int *fds,
 		    size_t nr_fds, worker_need_fn need, unsigned int deadline_ms);
