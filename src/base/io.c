@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <linux/magic.h>
+#include <linux/openat2.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,10 +13,12 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "base/vec.h"
 
 #define PENDING_BUFFER (64u << 10)
@@ -45,6 +48,14 @@ int io_read_all(int fd, size_t max, char **ret, size_t *ret_len)
 	*ret = take_ptr(buf);
 	*ret_len = len;
 	return 0;
+}
+
+bool io_is_same_file(int a, int b)
+{
+	struct stat x, y;
+
+	return !fstat(a, &x) && !fstat(b, &y) && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
 }
 
 bool io_is_made_up(int fd)
@@ -173,9 +184,72 @@ static int cannot_write(struct error *err, int rc, const char *path)
 			 path);
 }
 
+void io_close_others(int a, int b)
+{
+	const int kept[] = {a < b ? a : b, a < b ? b : a};
+	int from = STDERR_FILENO + 1;
+
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
+		if (kept[i] > from)
+			close_range((unsigned int)from, (unsigned int)kept[i] - 1, 0);
+		if (kept[i] >= from)
+			from = kept[i] + 1;
+	}
+	closefrom(from);
+}
+
+/* ---- the folder of an output ---- */
+
+int io_folder_open(const char *path, struct io_folder *ret)
+{
+	_cleanup_free_ char *copy = strdup(path);
+	char self[64], real[PATH_MAX];
+	ssize_t len;
+
+	*ret = (struct io_folder){.fd = -1};
+	if (!copy)
+		return -ENOMEM;
+	ret->fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (ret->fd < 0)
+		return -errno;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", ret->fd);
+	len = readlink(self, real, sizeof(real));
+	if (len > 0 && (size_t)len < sizeof(real))
+		ret->real = strndup(real, (size_t)len);
+	return 0;
+}
+
+int io_folder_use(struct io_folder *f)
+{
+	struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+			       .resolve = RESOLVE_NO_SYMLINKS};
+	struct stat st;
+	int fd;
+
+	if (f->fd >= 0 && !fstat(f->fd, &st) && st.st_nlink)
+		return 0;
+	if (!f->real)
+		return -ENOENT;
+	fd = (int)syscall(SYS_openat2, AT_FDCWD, f->real, &how, sizeof(how));
+	if (fd < 0)
+		return errno == ELOOP ? -ENOENT : -errno;
+	cleanup_closep(&f->fd);
+	f->fd = fd;
+	return 0;
+}
+
+void io_folder_close(struct io_folder *f)
+{
+	cleanup_closep(&f->fd);
+	free(f->real);
+	*f = (struct io_folder){.fd = -1};
+}
+
+/* ---- an output ---- */
+
 /* Where to write a file. */
 struct place {
-	int dir; /* -1: not open */
+	int dir; /* borrowed */
 	char *copy; /* of the path; heap */
 	const char *name; /* in the directory; points into the copy */
 	/* such as /dev/null: written to; files and links are replaced */
@@ -184,7 +258,6 @@ struct place {
 
 static void place_deinit(struct place *p)
 {
-	cleanup_closep(&p->dir);
 	free(p->copy);
 }
 
@@ -212,18 +285,14 @@ static const char *reason_to_keep(struct place *p)
 	return p->is_device ? NULL : "a pipe, socket or disk";
 }
 
-static int find_place(const char *path, struct place *ret, struct error *err)
+static int find_place(int dir, const char *path, struct place *ret, struct error *err)
 {
-	_cleanup_free_ char *dir_copy = strdup(path);
 	const char *what;
 
-	*ret = (struct place){.dir = -1, .copy = strdup(path)};
-	if (!dir_copy || !ret->copy)
+	*ret = (struct place){.dir = dir, .copy = strdup(path)};
+	if (!ret->copy)
 		return cannot_write(err, -ENOMEM, path);
 	ret->name = basename(ret->copy);
-	ret->dir = open(dirname(dir_copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (ret->dir < 0)
-		return cannot_write(err, -errno, path);
 	what = reason_to_keep(ret);
 	if (!what)
 		return 0;
@@ -234,9 +303,13 @@ static int find_place(const char *path, struct place *ret, struct error *err)
 
 int io_check_output(const char *path, struct error *err)
 {
-	_cleanup_(place_deinit) struct place p;
-	int rc = find_place(path, &p, err);
+	_cleanup_(io_folder_close) struct io_folder folder;
+	_cleanup_(place_deinit) struct place p = {0};
+	int rc = io_folder_open(path, &folder);
 
+	if (rc)
+		return cannot_write(err, rc, path);
+	rc = find_place(folder.fd, path, &p, err);
 	if (rc)
 		return rc;
 	if (p.is_device ? faccessat(p.dir, p.name, W_OK, AT_EACCESS)
@@ -397,11 +470,11 @@ static int write_new(int dir, const char *name, const void *data, size_t len,
 	return rc;
 }
 
-int io_write_file_atomic(const char *path, const void *data, size_t len, bool keep_old,
-			 struct error *err)
+static int write_place(int dir, const char *path, const void *data, size_t len,
+		       bool keep_old, struct error *err)
 {
 	_cleanup_(place_deinit) struct place p;
-	int rc = find_place(path, &p, err);
+	int rc = find_place(dir, path, &p, err);
 
 	if (rc)
 		return rc;
@@ -410,6 +483,51 @@ int io_write_file_atomic(const char *path, const void *data, size_t len, bool ke
 	else
 		rc = write_new(p.dir, p.name, data, len, keep_old ? KEEP : REPLACE, NULL);
 	return rc ? cannot_write(err, rc, path) : 0;
+}
+
+int io_write_file_atomic(const char *path, const void *data, size_t len, bool keep_old,
+			 struct error *err)
+{
+	_cleanup_(io_folder_close) struct io_folder folder;
+	int rc = io_folder_open(path, &folder);
+
+	return rc ? cannot_write(err, rc, path)
+		  : write_place(folder.fd, path, data, len, keep_old, err);
+}
+
+/* The user looks for the file at its path. */
+static void say_moved(const struct io_folder *f, const char *path)
+{
+	_cleanup_(io_folder_close) struct io_folder now;
+	char self[64], real[PATH_MAX] = "";
+
+	if (!io_folder_open(path, &now) && io_is_same_file(now.fd, f->fd))
+		return;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", f->fd);
+	if (readlink(self, real, sizeof(real) - 1) < 0)
+		return;
+	log_warning(
+		"the folder of %s is another one than at the start: the file is in %s",
+		path, real);
+}
+
+int io_write_file_in(struct io_folder *f, const char *path, const void *data, size_t len,
+		     bool keep_old, struct error *err)
+{
+	int rc = io_folder_use(f);
+
+	if (rc == -ENOENT)
+		return error_set(
+			err, rc,
+			"cannot write %s: its folder was removed meanwhile; choose "
+			"another place with -o",
+			path);
+	if (rc)
+		return cannot_write(err, rc, path);
+	rc = write_place(f->fd, path, data, len, keep_old, err);
+	if (!rc)
+		say_moved(f, path);
+	return rc;
 }
 
 int io_write_file_at(int dir, const char *name, const void *data, size_t len,

@@ -28,6 +28,9 @@ int io_read_all(int fd, size_t max, char **ret, size_t *ret_len);
  */
 bool io_is_made_up(int fd);
 
+/** Are both descriptors of the same file? */
+bool io_is_same_file(int a, int b);
+
 /** Opens the same file as @path_fd (O_PATH) for reading. Return: descriptor or -errno. */
 int io_reopen(int path_fd);
 
@@ -55,6 +58,9 @@ DIR *io_open_dir(int dir, const char *name);
  * reads end at once, writes fail. Return: descriptor or -errno.
  */
 int io_open_nothing(void);
+
+/** Closes all descriptors but the standard streams, @a and @b (-1: none). */
+void io_close_others(int a, int b);
 
 /** io_read_all() of the file at @path (NULL: -EINVAL). */
 int io_read_file(const char *path, size_t max, char **ret, size_t *ret_len);
@@ -114,5 +120,36 @@ void io_pending_deinit(struct io_pending *p);
  * before a long recording. Return: 0 or -errno with a message.
  */
 int io_check_output(const char *path, struct error *err);
+
+/*
+ * A folder that is kept open until a file is written into it. So nobody who may rename it,
+ * or who may change its path, leads the file to another folder meanwhile.
+ */
+struct io_folder {
+	int fd; /* -1: not open */
+	char *real; /* heap: its path without links when it was opened; NULL: not known */
+};
+
+/**
+ * Opens the folder of the file @path; @ret is closed on failure. io_folder_close() closes
+ * it. Return: 0 or a negative errno.
+ */
+int io_folder_open(const char *path, struct io_folder *ret);
+
+/**
+ * Opens a folder that was removed anew, if one is there again. No link may lead to it: who
+ * removed the folder may have made one. Call it before each use.
+ * Return: 0, -ENOENT if it cannot be found again, or another negative errno.
+ */
+int io_folder_use(struct io_folder *f);
+
+void io_folder_close(struct io_folder *f);
+
+/**
+ * io_write_file_atomic() into the folder @f, which was the one of @path when it was opened.
+ * Warns if @path is another file by now.
+ */
+int io_write_file_in(struct io_folder *f, const char *path, const void *data, size_t len,
+		     bool keep_old, struct error *err);
 
 #endif

@@ -35,16 +35,7 @@
 #include "target/explain.h"
 
 /* Writes the page that run and record were asked for. It is made of the written profile. */
-static int write_page(const struct options *options, struct error *err);
-
-static int serve_page(void *ctx, const struct broker_message *request,
-		      struct broker_message *reply)
-{
-	(void)request;
-	_Static_assert(sizeof(struct error) <= BROKER_MAX_BYTES, "a reply has room");
-	reply->len = sizeof(struct error);
-	return write_page(ctx, reply->data);
-}
+static page_fn write_page;
 
 /* The broker reads the profile, which this process may have no right to read. */
 static int ask_for_page(const struct options *options, struct error *err)
@@ -105,8 +96,12 @@ static int record(struct recorder *r, const struct options *options, int *ret_st
 		  struct error *err)
 {
 	const struct sampling *o = &options->sampling;
+	struct error not_shown;
 	int rc = recorder_run(r, err);
 
+	/* The listing needs no file. */
+	if (rc && recorder_launch(r) && recorder_is_complete(r))
+		show_run(r, options, &not_shown);
 	if (rc)
 		return rc;
 	if (o->dry_run)
@@ -154,9 +149,9 @@ int command_record(const struct options *options, int *ret_status, struct error 
 	int rc = o->dry_run ? 0 : doctor_admits("", err);
 
 	if (!rc)
-		rc = output_check(o, err);
+		rc = output_check(o, options->page, err);
 	if (!rc)
-		rc = rights_share(options, serve_page, err);
+		rc = rights_share(options, write_page, err);
 	if (!rc)
 		rc = record_with_brokers(options, ret_status, err);
 	broker_end();
@@ -199,7 +194,7 @@ int command_top(const struct options *options, struct error *err)
 	int rc = doctor_admits("", err);
 
 	if (!rc)
-		rc = rights_share(options, serve_page, err);
+		rc = rights_share(options, write_page, err);
 	if (!rc)
 		rc = top_with_brokers(options, err);
 	broker_end();
@@ -210,6 +205,8 @@ int command_top(const struct options *options, struct error *err)
 
 /* What a viewer may still do after it has given up rights; zero: nothing was given up. */
 struct viewer {
+	const struct options *options; /* borrowed */
+	struct io_folder folder; /* where the output goes, or the page of a recording */
 	bool has_keeper; /* false: it would have nothing to do */
 	struct file_opener opener; /* the keeper, if there is one */
 	bool gave_up; /* root's rights */
@@ -219,12 +216,23 @@ static void viewer_deinit(struct viewer *viewer)
 {
 	if (viewer->has_keeper)
 		broker_end();
+	io_folder_close(&viewer->folder);
 }
 
-/* Finishes the output at struct options @ctx: writes it, says where a page is, opens it. */
-static int finish_output(const void *ctx, const void *data, size_t len, struct error *err)
+/* Before the work: whoever may change the path cannot lead the output elsewhere. */
+static int open_folder(struct viewer *viewer, const char *output, struct error *err)
 {
-	const struct options *o = ctx;
+	int rc = !strcmp(output, "-") ? 0 : io_folder_open(output, &viewer->folder);
+
+	errno = -rc;
+	return rc ? error_set(err, rc, "cannot open the folder of %s: %m", output) : 0;
+}
+
+/* Finishes the output of struct viewer @ctx: writes it, says where a page is, opens it. */
+static int finish_output(void *ctx, const void *data, size_t len, struct error *err)
+{
+	struct viewer *viewer = ctx;
+	const struct options *o = viewer->options;
 	const char *output = o->exporting.output;
 	bool is_page = o->command == COMMAND_HTML ||
 		       (o->command == COMMAND_DIFF && !strcmp(o->viewing.format, "html"));
@@ -234,7 +242,7 @@ static int finish_output(const void *ctx, const void *data, size_t len, struct e
 		fwrite(data, 1, len, stdout);
 		return 0;
 	}
-	rc = io_write_file_atomic(output, data, len, false, err);
+	rc = io_write_file_in(&viewer->folder, output, data, len, false, err);
 	if (rc)
 		return rc;
 	if (is_page)
@@ -244,18 +252,31 @@ static int finish_output(const void *ctx, const void *data, size_t len, struct e
 	return 0;
 }
 
+/* From then on only the keeper has the folder: it leads to others, without rights. */
+static int begin_keeper(struct viewer *viewer, const struct keeper_config *config,
+			struct error *err)
+{
+	int rc = keeper_begin(config, err);
+
+	viewer->has_keeper = !rc;
+	io_folder_close(&viewer->folder);
+	return rc;
+}
+
 /*
  * Before this process gives up root's rights, starts another that does with them what the
  * command line asked for, if it did.
  */
-static int start_keeper(struct viewer *viewer, const struct options *o,
-			enum viewer_rights rights, struct error *err)
+static int start_keeper(struct viewer *viewer, enum viewer_rights rights,
+			struct error *err)
 {
+	const struct options *o = viewer->options;
 	const struct viewing *v = &o->viewing;
 	bool has_output = o->exporting.output && strcmp(o->exporting.output, "-") != 0;
 	const struct keeper_config config = {
 		.finish = has_output ? finish_output : NULL,
-		.ctx = o,
+		.ctx = viewer,
+		.kept_fd = &viewer->folder.fd,
 		.opens_all = v->open_sources,
 		.rules = v->source_paths,
 		.nr_rules = v->nr_source_paths,
@@ -265,8 +286,7 @@ static int start_keeper(struct viewer *viewer, const struct options *o,
 	if (rights == RIGHTS_OWN ||
 	    (!has_output && !v->open_sources && !v->nr_source_paths))
 		return 0;
-	rc = keeper_begin(&config, err);
-	viewer->has_keeper = !rc;
+	rc = begin_keeper(viewer, &config, err);
 	if (!rc)
 		viewer->opener = (struct file_opener){.open = keeper_open};
 	return rc;
@@ -293,16 +313,17 @@ static struct named_files named_files(const struct viewing *v,
 	return named;
 }
 
-static int write_output(const struct options *o, struct viewer *viewer,
-			struct io_pending *pending, struct error *err)
+static int write_output(struct viewer *viewer, struct io_pending *pending,
+			struct error *err)
 {
+	const struct options *o = viewer->options;
 	int rc = io_pending_end(pending, err);
 
 	if (rc)
 		return rc;
 	return viewer->has_keeper && strcmp(o->exporting.output, "-") != 0
 		       ? keeper_finish(pending->data, pending->len, err)
-		       : finish_output(o, pending->data, pending->len, err);
+		       : finish_output(viewer, pending->data, pending->len, err);
 }
 
 /*
@@ -338,12 +359,13 @@ int command_view(const struct options *options, struct error *err)
 {
 	const struct viewing *v = &options->viewing;
 	_cleanup_(profile_input_deinit) struct profile_input reading = {.fd = -1};
-	_cleanup_(viewer_deinit) struct viewer viewer = {0};
+	_cleanup_(viewer_deinit) struct viewer viewer = {.options = options,
+							 .folder.fd = -1};
 	struct pager pager;
 	int rc = profile_input_open(v->input, &reading, err);
 
 	if (!rc)
-		rc = start_keeper(&viewer, options, reading.rights, err);
+		rc = start_keeper(&viewer, reading.rights, err);
 	if (rc)
 		return rc;
 	pager_open(&pager, !v->no_pager && !strcmp(v->format, "text"));
@@ -358,20 +380,23 @@ int command_export(const struct options *options, struct error *err)
 {
 	_cleanup_(io_pending_deinit) struct io_pending pending = {0};
 	_cleanup_(profile_input_deinit) struct profile_input reading = {.fd = -1};
-	_cleanup_(viewer_deinit) struct viewer viewer = {0};
+	_cleanup_(viewer_deinit) struct viewer viewer = {.options = options,
+							 .folder.fd = -1};
 	int rc = export_check_output(&options->exporting, options->viewing.input, err);
 
 	if (!rc)
+		rc = open_folder(&viewer, options->exporting.output, err);
+	if (!rc)
 		rc = profile_input_open(options->viewing.input, &reading, err);
 	if (!rc)
-		rc = start_keeper(&viewer, options, reading.rights, err);
+		rc = start_keeper(&viewer, reading.rights, err);
 	if (!rc)
 		rc = give_up(&viewer, reading.rights, err);
 	if (!rc)
 		rc = io_pending_open(&pending, err);
 	if (!rc)
 		rc = view(options, &viewer, &reading, NULL, pending.out, err);
-	return rc ? rc : write_output(options, &viewer, &pending, err);
+	return rc ? rc : write_output(&viewer, &pending, err);
 }
 
 /* ---- the page of run and record ---- */
@@ -384,9 +409,10 @@ static void find_page_owner(const struct options *o, struct launch_user *ret)
 		launch_user_find(ret);
 }
 
-static int finish_page(const void *ctx, const void *data, size_t len, struct error *err)
+static int finish_page(void *ctx, const void *data, size_t len, struct error *err)
 {
-	const struct options *o = ctx;
+	struct viewer *viewer = ctx;
+	const struct options *o = viewer->options;
 	struct launch_user user;
 	struct creds creds;
 	int rc;
@@ -395,7 +421,7 @@ static int finish_page(const void *ctx, const void *data, size_t len, struct err
 	if (user.is_other && creds_become(&creds, user.uid, user.gid))
 		return error_set(err, -EPERM, "cannot write %s as %s", o->page,
 				 user.name);
-	rc = io_write_file_atomic(o->page, data, len, false, err);
+	rc = io_write_file_in(&viewer->folder, o->page, data, len, false, err);
 	if (user.is_other)
 		creds_restore(&creds);
 	if (rc)
@@ -411,17 +437,17 @@ static int finish_page(const void *ctx, const void *data, size_t len, struct err
  * As lineburn html would. By now the owner of the profile may have put another file into
  * its place, so it is opened and read with the owner's rights.
  */
-static int make_page(const struct options *o, struct error *err)
+static int make_page(const struct options *o, struct io_folder *folder, struct error *err)
 {
-	const struct keeper_config config = {.finish = finish_page, .ctx = o};
+	_cleanup_(viewer_deinit) struct viewer viewer = {.options = o, .folder = *folder};
+	const struct keeper_config config = {
+		.finish = finish_page, .ctx = &viewer, .kept_fd = &viewer.folder.fd};
 	_cleanup_(io_pending_deinit) struct io_pending pending = {0};
 	_cleanup_(profile_input_deinit) struct profile_input reading = {.fd = -1};
-	_cleanup_(viewer_deinit) struct viewer viewer = {0};
 	struct options html = *o;
 	struct launch_user user;
-	int rc = keeper_begin(&config, err);
+	int rc = begin_keeper(&viewer, &config, err);
 
-	viewer.has_keeper = !rc;
 	html.command = COMMAND_HTML;
 	html.viewing.format = "html";
 	html.viewing.input = o->sampling.output;
@@ -441,8 +467,21 @@ static int make_page(const struct options *o, struct error *err)
 	return rc ? rc : keeper_finish(pending.data, pending.len, err);
 }
 
+/*
+ * In a child of the process that writes files, which keeps nothing else of it.
+ * Return: its exit status.
+ */
+static int make_page_alone(const struct options *o, struct io_folder *folder, int failed,
+			   struct error *err)
+{
+	io_close_others(failed, folder->fd);
+	return make_page(o, folder, err) &&
+	       write(failed, err, sizeof(*err)) == sizeof(*err);
+}
+
 /* In a child, because this process still needs its rights. */
-static int write_page(const struct options *o, struct error *err)
+static int write_page(const struct options *o, struct io_folder *folder,
+		      struct error *err)
 {
 	int failed[2], status = 0;
 	ssize_t n;
@@ -455,8 +494,7 @@ static int write_page(const struct options *o, struct error *err)
 	fflush(NULL);
 	pid = fork();
 	if (!pid)
-		_exit(make_page(o, err) &&
-		      write(failed[1], err, sizeof(*err)) == sizeof(*err));
+		_exit(make_page_alone(o, folder, failed[1], err));
 	close(failed[1]);
 	do
 		n = pid < 0 ? 0 : read(failed[0], err, sizeof(*err));
@@ -565,7 +603,7 @@ static int write_comparison(const struct options *o, struct viewer *viewer,
 	if (!rc)
 		rc = compare_show(d, &o->comparing, &o->viewing, pending.out, verdicts,
 				  err);
-	return rc ? rc : write_output(o, viewer, &pending, err);
+	return rc ? rc : write_output(viewer, &pending, err);
 }
 
 static int compare(const struct options *o, const struct readings *r,
@@ -586,16 +624,19 @@ static int compare(const struct options *o, const struct readings *r,
 
 int command_diff(const struct options *options, struct error *err)
 {
-	_cleanup_(viewer_deinit) struct viewer viewer = {0};
+	_cleanup_(viewer_deinit) struct viewer viewer = {.options = options,
+							 .folder.fd = -1};
 	_cleanup_(readings_deinit) struct readings readings;
 	enum viewer_rights rights = RIGHTS_OWN;
 	int rc = check_diff_output(options, err);
 
 	readings_init(&readings);
 	if (!rc)
+		rc = open_folder(&viewer, options->exporting.output, err);
+	if (!rc)
 		rc = readings_open(&readings, &options->comparing, &rights, err);
 	if (!rc)
-		rc = start_keeper(&viewer, options, rights, err);
+		rc = start_keeper(&viewer, rights, err);
 	if (!rc)
 		rc = give_up(&viewer, rights, err);
 	return rc ? rc : compare(options, &readings, &viewer, err);

@@ -68,7 +68,8 @@ int keeper_begin(const struct keeper_config *config, struct error *err)
 			    &(struct broker_config){.name = "lineburn-output",
 						    .ops = ops,
 						    .capabilities = OUTPUT_CAPABILITIES,
-						    .ctx = (void *)config},
+						    .ctx = (void *)config,
+						    .kept_fd = config->kept_fd},
 			    err);
 }
 

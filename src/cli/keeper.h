@@ -18,8 +18,9 @@
 /* Borrowed by the broker for its life. */
 struct keeper_config {
 	/* Writes the output; NULL: there is none. Is called in the broker. */
-	int (*finish)(const void *ctx, const void *data, size_t len, struct error *err);
-	const void *ctx;
+	int (*finish)(void *ctx, const void *data, size_t len, struct error *err);
+	void *ctx;
+	int *kept_fd; /* that finish() needs: see struct broker_config; NULL: none */
 	/* Which files it opens: all, or those below the NEW of a rule. */
 	bool opens_all;
 	const struct source_path_rule *rules;

@@ -36,7 +36,8 @@ static broker_fn *const helper_ops[NR_BROKER_OPS] = {
 static struct writer {
 	const struct options *options; /* borrowed */
 	struct output output;
-	broker_fn *write_page;
+	struct io_folder page_folder;
+	page_fn *write_page;
 } writer;
 
 static void begin_output(void *ctx)
@@ -44,6 +45,10 @@ static void begin_output(void *ctx)
 	struct writer *w = ctx;
 
 	output_init(&w->output, &w->options->sampling);
+	w->page_folder.fd = -1;
+	if (w->options->page)
+		output_open_folder(&w->options->sampling, w->options->page,
+				   &w->page_folder);
 }
 
 static int write_file(void *ctx, const struct broker_message *request,
@@ -63,7 +68,10 @@ static int write_page(void *ctx, const struct broker_message *request,
 {
 	struct writer *w = ctx;
 
-	return w->write_page((void *)w->options, request, reply);
+	(void)request;
+	_Static_assert(sizeof(struct error) <= BROKER_MAX_BYTES, "a reply has room");
+	reply->len = sizeof(struct error);
+	return w->write_page(w->options, &w->page_folder, reply->data);
 }
 
 static broker_fn *const output_ops[NR_BROKER_OPS] = {
@@ -72,7 +80,7 @@ static broker_fn *const output_ops[NR_BROKER_OPS] = {
 	[BROKER_WRITE_PAGE] = write_page,
 };
 
-int rights_share(const struct options *options, broker_fn *page, struct error *err)
+int rights_share(const struct options *options, page_fn *page, struct error *err)
 {
 	const struct broker_config helpers = {.name = "lineburn-broker",
 					      .ops = helper_ops,

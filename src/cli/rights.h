@@ -7,6 +7,7 @@
 #define LB_CLI_RIGHTS_H
 
 #include "base/error.h"
+#include "base/io.h"
 #include "cli/options.h"
 #include "record/recorder.h"
 #include "worker/broker.h"
@@ -33,13 +34,17 @@
 	 ~(CAPABILITY(CAP_DAC_READ_SEARCH) | CAPABILITY(CAP_SETUID) | \
 	   CAPABILITY(CAP_SETGID) | CAPABILITY(CAP_SYS_PTRACE)))
 
+/** Writes options->page into @folder. Return: 0 or -errno with a message. */
+typedef int page_fn(const struct options *options, struct io_folder *folder,
+		    struct error *err);
+
 /**
  * Forks the brokers: before recorder_new(). End them with broker_end(), after
  * recorder_free().
  *
- * @write_page  serves BROKER_WRITE_PAGE, with @options as its context
+ * @write_page  serves BROKER_WRITE_PAGE
  */
-int rights_share(const struct options *options, broker_fn *write_page, struct error *err);
+int rights_share(const struct options *options, page_fn *write_page, struct error *err);
 
 /** Gives up this process's rights but those to record: after recorder_new(). Irreversible. */
 int rights_keep_to_record(const struct sampling *o, const struct recorder *r,

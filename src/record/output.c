@@ -38,7 +38,19 @@ static void stop_being_owner(const struct launch_user *user, const struct creds 
 		creds_restore(creds);
 }
 
-int output_check(const struct sampling *o, struct error *err)
+void output_open_folder(const struct sampling *o, const char *path, struct io_folder *ret)
+{
+	struct launch_user user;
+	struct creds creds;
+
+	ret->fd = -1;
+	if (be_owner(o, &user, &creds, NULL))
+		return;
+	io_folder_open(path, ret);
+	stop_being_owner(&user, &creds);
+}
+
+int output_check(const struct sampling *o, const char *page, struct error *err)
 {
 	struct launch_user user;
 	struct creds creds;
@@ -59,6 +71,8 @@ int output_check(const struct sampling *o, struct error *err)
 	if (rc)
 		return rc;
 	rc = io_check_output(o->output, err);
+	if (!rc && page)
+		rc = io_check_output(page, err);
 	stop_being_owner(&user, &creds);
 	return rc;
 }
@@ -70,17 +84,21 @@ void output_init(struct output *out, const struct sampling *o)
 					 .keep = o->keep_files,
 					 .max_bytes = o->max_size_bytes,
 					 .group_reads = o->group_reads}};
+	out->folder.fd = -1;
+	if (o->dry_run || o->taker || broker_is_there(BROKER_OUTPUT))
+		return;
 	/*
 	 * output_check() opened it before; errors are reported when a file is written.
 	 */
-	if (o->window_s > 0 && !o->dry_run && !o->taker &&
-	    !broker_is_there(BROKER_OUTPUT))
+	output_open_folder(o, o->output, &out->folder);
+	if (!o->target.is_command)
 		window_files_open(&out->files);
 }
 
 void output_deinit(struct output *out)
 {
 	window_files_deinit(&out->files);
+	io_folder_close(&out->folder);
 }
 
 /* Writes the file named by -o itself, which run and some recordings have. */
@@ -94,8 +112,8 @@ static int write_own(struct output *out, const void *data, size_t len, struct er
 	if (rc)
 		return rc;
 	/* Our own earlier file is not an older result that must be kept. */
-	rc = io_write_file_atomic(o->output, data, len, !o->output_given && !out->has_own,
-				  err);
+	rc = io_write_file_in(&out->folder, o->output, data, len,
+			      !o->output_given && !out->has_own, err);
 	stop_being_owner(&user, &creds);
 	out->has_own |= !rc;
 	return rc;
@@ -126,6 +144,7 @@ int output_serve_write(void *ctx, const struct broker_message *request,
 		       struct broker_message *reply)
 {
 	const struct file_request *wanted = request->data;
+	const struct output *out = ctx;
 	struct file_reply *done = reply->data;
 	void *data;
 	uint64_t len;
@@ -133,8 +152,12 @@ int output_serve_write(void *ctx, const struct broker_message *request,
 
 	_Static_assert(sizeof(*done) <= BROKER_MAX_BYTES, "a reply has room for it");
 	reply->len = sizeof(*done);
-	rc = request->len == sizeof(*wanted) ? broker_map_content(request, &data, &len)
-					     : -EBADMSG;
+	rc = request->len == sizeof(*wanted) ? 0 : -EBADMSG;
+	/* run has no windows. Their files would be root's, in a folder of its user. */
+	if (!rc && wanted->has_id && out->config->target.is_command)
+		rc = -EPERM;
+	if (!rc)
+		rc = broker_map_content(request, &data, &len);
 	if (rc)
 		return error_set(&done->err, rc, "cannot take what is to be written");
 	done->id = wanted->id;
@@ -185,19 +208,30 @@ int output_write(struct output *out, const struct profile *p, int64_t begin_wall
 	return write_file(out, begin_s, id, data, len, err);
 }
 
+static int follow(struct output *out)
+{
+	int rc = out->config->target.is_command ? -EPERM : window_files_open(&out->files);
+
+	if (rc)
+		return rc;
+	io_folder_close(&out->folder);
+	output_open_folder(out->config, out->config->output, &out->folder);
+	return 0;
+}
+
 int output_serve_follow(void *ctx, const struct broker_message *request,
 			struct broker_message *reply)
 {
 	(void)request;
 	(void)reply;
-	return window_files_open(&((struct output *)ctx)->files);
+	return follow(ctx);
 }
 
 void output_follow_folder(struct output *out)
 {
 	int rc = broker_is_there(BROKER_OUTPUT)
 			 ? broker_ask(BROKER_OUTPUT, BROKER_FOLLOW_FOLDER, NULL, NULL)
-			 : window_files_open(&out->files);
+			 : follow(out);
 
 	if (rc)
 		log_warning("cannot open the folder of %s: %s; new files continue to go "

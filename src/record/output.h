@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/io.h"
 #include "profile/profile.h"
 #include "record/sampling.h"
 #include "record/window_files.h"
@@ -18,13 +19,22 @@
 struct output {
 	const struct sampling *config; /* borrowed */
 	struct window_files files;
-	bool has_own; /* we have written the file named by -o itself */
+	struct io_folder folder; /* of the file named by -o itself */
+	bool has_own; /* we have written that file */
 };
 
 /**
- * Checks the output before sampling, so that a long recording does not fail at its end.
+ * Opens the folder of the output @path, under sudo run with the rights of its user. It is
+ * closed if that fails, which is told when the file is written.
  */
-int output_check(const struct sampling *o, struct error *err);
+void output_open_folder(const struct sampling *o, const char *path,
+			struct io_folder *ret);
+
+/**
+ * Checks the output, and that of the page (NULL: none), before sampling, so that a long
+ * recording does not fail at its end.
+ */
+int output_check(const struct sampling *o, const char *page, struct error *err);
 
 /** With a BROKER_OUTPUT, the broker's output does the work, and this one only asks. */
 void output_init(struct output *out, const struct sampling *o);

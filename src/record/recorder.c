@@ -58,6 +58,7 @@ struct recorder {
 	bool watches_jit;
 	bool has_terminal; /* controlling terminal; its hang-up ends the recording */
 	bool is_over; /* sampling has ended */
+	bool is_complete; /* all samples are in the profile, which was to be written */
 
 	/* CLOCK_MONOTONIC. */
 	uint64_t begin_ns; /* when sampling begins */
@@ -489,6 +490,7 @@ static int pass_step(struct recorder *r, struct error *err)
 		return 0;
 	case PASS_WRITE:
 		p->rc = job_finish(r->writer);
+		r->is_complete = p->kind == PASS_LAST;
 		return pass_end(r, err);
 	}
 	return 0;
@@ -776,6 +778,11 @@ int recorder_run(struct recorder *r, struct error *err)
 }
 
 /* ---- results ---- */
+
+bool recorder_is_complete(const struct recorder *r)
+{
+	return r->is_complete;
+}
 
 struct profile *recorder_profile(const struct recorder *r)
 {

@@ -32,6 +32,9 @@ DEFINE_CLEANUP(struct recorder, recorder_free);
  */
 int recorder_run(struct recorder *r, struct error *err);
 
+/** Is the profile whole, also if recorder_run() could not write it? */
+bool recorder_is_complete(const struct recorder *r);
+
 /** Returns the profile since the last window with a file of its own. Borrowed. */
 struct profile *recorder_profile(const struct recorder *r);
 

@@ -185,7 +185,7 @@ static int list(struct window_files *w,
 		int (*fn)(struct window_files *w, const struct window_id *id,
 			  uint64_t bytes))
 {
-	_cleanup_closedir_ DIR *dir = io_open_dir(w->dir_fd, ".");
+	_cleanup_closedir_ DIR *dir = io_open_dir(w->folder.fd, ".");
 	const struct dirent *entry;
 	int rc = dir ? 0 : -errno;
 
@@ -194,7 +194,7 @@ static int list(struct window_files *w,
 		struct stat st;
 
 		if (window_of_name(w->output, entry->d_name, &id) &&
-		    !fstatat(w->dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
+		    !fstatat(w->folder.fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
 		    S_ISREG(st.st_mode))
 			rc = fn(w, &id, (uint64_t)st.st_size);
 	}
@@ -220,7 +220,7 @@ static bool has_writer(const struct window_files *w, const struct window_id *id)
 
 	if (name_of(w, id, path, &name))
 		return false;
-	fd = openat(w->dir_fd, name,
+	fd = openat(w->folder.fd, name,
 		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	/*
 	 * A shared lock, so that two checks at the same time do not see each other as
@@ -287,7 +287,7 @@ static void close_folder(struct window_files *w)
 {
 	if (!w->is_open)
 		return;
-	close(w->dir_fd);
+	io_folder_close(&w->folder);
 	cleanup_closep(&w->newest_fd);
 	w->is_open = false;
 	w->nr_turns = 0;
@@ -301,46 +301,48 @@ void window_files_deinit(struct window_files *w)
 	w->nr_turns = w->cap_turns = 0;
 }
 
-static bool is_same(int a, int b)
+static void begin_folder(struct window_files *w)
 {
-	struct stat x, y;
-
-	return !fstat(a, &x) && !fstat(b, &y) && x.st_dev == y.st_dev &&
-	       x.st_ino == y.st_ino;
-}
-
-int window_files_open(struct window_files *w)
-{
-	_cleanup_free_ char *copy = strdup(w->output);
-	_cleanup_close_ int dir = -1;
 	int rc;
 
-	if (!copy)
-		return -ENOMEM;
-	dir = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
-		return -errno;
-	if (w->is_open && is_same(dir, w->dir_fd))
-		return 0;
-	close_folder(w);
-	w->dir_fd = take_fd(&dir);
 	w->newest_fd = -1;
+	w->nr_turns = 0;
 	w->is_open = true;
 	rc = has_limits(w) ? add_former_files(w) : 0;
 	if (rc)
 		log_warning("cannot list the files beside %s: %s", w->output,
 			    strerror(-rc));
+}
+
+int window_files_open(struct window_files *w)
+{
+	struct io_folder now;
+	int rc = io_folder_open(w->output, &now);
+
+	if (rc)
+		return rc;
+	if (w->is_open && io_is_same_file(now.fd, w->folder.fd)) {
+		io_folder_close(&now);
+		return 0;
+	}
+	close_folder(w);
+	w->folder = now;
+	begin_folder(w);
 	return 0;
 }
 
-/* Opens the folder if needed; keeps it while it exists. */
 static int use_folder(struct window_files *w)
 {
-	struct stat st;
+	int before = w->folder.fd, rc;
 
-	if (w->is_open && !fstat(w->dir_fd, &st) && st.st_nlink)
-		return 0;
-	return window_files_open(w);
+	if (!w->is_open)
+		return window_files_open(w);
+	rc = io_folder_use(&w->folder);
+	if (!rc && w->folder.fd != before) {
+		cleanup_closep(&w->newest_fd);
+		begin_folder(w);
+	}
+	return rc;
 }
 
 /* ---- pruning ---- */
@@ -390,7 +392,7 @@ static int remove_file(struct window_files *w, const struct window_id *id)
 
 	if (name_of(w, id, path, &name))
 		return 0;
-	if (unlinkat(w->dir_fd, name, 0) && errno != ENOENT)
+	if (unlinkat(w->folder.fd, name, 0) && errno != ENOENT)
 		return -errno;
 	remove_turn(w, find_turn(w, id));
 	return 0;
@@ -442,9 +444,9 @@ static int write_named(struct window_files *w, struct window_id *id, bool may_re
 			return rc;
 		if (!may_replace &&
 		    (is_known(w, find_turn(w, id), id) ||
-		     !faccessat(w->dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW)))
+		     !faccessat(w->folder.fd, name, F_OK, AT_SYMLINK_NOFOLLOW)))
 			continue;
-		rc = io_write_file_at(w->dir_fd, name, data, len, may_replace, ret_fd);
+		rc = io_write_file_at(w->folder.fd, name, data, len, may_replace, ret_fd);
 		if (rc != -EEXIST || may_replace)
 			return rc;
 	}

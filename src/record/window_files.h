@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/io.h"
 
 /*
  * Identifies a window: its file is named after the UTC second in which the window
@@ -74,7 +75,8 @@ struct window_files {
 	 * that another recording does not take our files for those of an earlier run.
 	 */
 	bool is_open;
-	int dir_fd, newest_fd; /* newest_fd -1: no file yet */
+	struct io_folder folder;
+	int newest_fd; /* -1: no file yet */
 };
 
 void window_files_deinit(struct window_files *w);
@@ -91,7 +93,7 @@ int window_files_open(struct window_files *w);
  * Writes the window's file under a temporary name, syncs and renames it, then removes
  * the oldest files over the limits. Files of earlier runs with the same output count
  * and are older than ours; files of another running recording do not count. Reopens a
- * folder that was removed.
+ * folder that was removed, as io_folder_use() does.
  *
  * @begin_s  when the window began, CLOCK_REALTIME; names the file
  * @id       number 0: set to an unused name that was never given before; else replaces

@@ -26,8 +26,9 @@
  */
 #define ANSWER_NS INT64_C(10000000000)
 
-/* In a broker: its socket, beside the standard streams. */
+/* In a broker: its socket and what it keeps, beside the standard streams. */
 #define SOCKET_FD 3
+#define KEPT_FD   4
 
 static struct broker {
 	pid_t pid; /* 0: never begun */
@@ -85,14 +86,30 @@ static int serve_one(const struct broker_config *config)
 	return rc;
 }
 
+/* Closes all but these two, and gives them their numbers; @kept -1: none. */
+static int move_fds(int sock, int *kept)
+{
+	int high[2] = {fcntl(sock, F_DUPFD_CLOEXEC, KEPT_FD + 1), -1};
+
+	if (*kept >= 0)
+		high[1] = fcntl(*kept, F_DUPFD_CLOEXEC, KEPT_FD + 1);
+	if (dup3(high[0], SOCKET_FD, O_CLOEXEC) < 0)
+		return -errno;
+	if (*kept >= 0)
+		*kept = dup3(high[1], KEPT_FD, O_CLOEXEC);
+	/* Among them the collector's end of the other broker's socket. */
+	closefrom(*kept < 0 ? KEPT_FD : KEPT_FD + 1);
+	return 0;
+}
+
 _Noreturn static void serve(const struct broker_config *config, int sock)
 {
+	int none = -1;
+
 	is_broker = true;
 	prctl(PR_SET_NAME, config->name, 0, 0, 0);
-	if (sock != SOCKET_FD && dup2(sock, SOCKET_FD) < 0)
+	if (move_fds(sock, config->kept_fd ? config->kept_fd : &none))
 		_exit(EXIT_FAILED);
-	/* Among them the collector's end of the other broker's socket. */
-	closefrom(SOCKET_FD + 1);
 	for (int i = 0; i < NR_BROKER_KINDS; i++)
 		brokers[i] = (struct broker){.sock = -1};
 	if (capabilities_keep(config->capabilities, config->passes_on) ||

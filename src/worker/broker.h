@@ -74,6 +74,11 @@ struct broker_config {
 	bool passes_on; /* programs that it executes get these, and nothing else */
 	void (*begin)(void *ctx); /* called in the new process; may be NULL */
 	void *ctx;
+	/*
+	 * The one descriptor of the caller, beside the standard streams, that the broker
+	 * has, too. There the number becomes another. NULL, or -1: none
+	 */
+	int *kept_fd;
 };
 
 /**

@@ -125,6 +125,47 @@ output_swapped() {
 }
 check attack-22-swapped-folder output_swapped
 
+# Root records, and the folder becomes a link to another one meanwhile: by its owner, or by who removes it and makes
+# the link. The file goes to the folder that it was, or nowhere.
+led_begins() {
+	rm -rf theirs was && mkdir theirs && ln -sfn "$PWD/precious" link
+	status=0
+}
+# led STATUS SAID FILE: the status of the last recording, its sentence, and what the folder has that it was
+led() {
+	[ "$status:$(ls precious):$(cat precious/p.out):$(ls was)" = "$1:p.out:precious:$3" ] && grep -q "$2" led.err && return 0
+	echo "status $status, precious: $(ls precious), was: $(ls was): $(tail -n 1 led.err)"
+	return 1
+}
+run_led() {
+	led_begins || return 1
+	"$LB" run -F 999 -o theirs/p.out -- sh -c "mv theirs was; cp -P link theirs; '$hot' 3" >led.out 2>led.err || status=$?
+	led 0 "the file is in $PWD/was" p.out
+}
+# record_led HOW COMMAND...: HOW moves the folder
+record_led() {
+	led_begins || return 1
+	record_led_how=$1
+	shift
+	"$@" "$LB" record -a -F 999 -o theirs/p.out >led.out 2>led.err &
+	wait_until 30 records $! && $record_led_how theirs was && cp -P link theirs && "$hot" 3 || return 1
+	kill -INT $!
+	wait $! || status=$?
+}
+moved_led() {
+	record_led mv "$@" && led 0 "the file is in $PWD/was" p.out
+}
+move_files() {
+	mkdir "$2" && rmdir "$1"
+}
+removed_led() {
+	record_led move_files env && led 1 "its folder was removed meanwhile" ""
+}
+check attack-22-root-run run_led
+check attack-22-root-record moved_led env
+check attack-22-sudo-record moved_led env SUDO_UID=65534 SUDO_GID=65534 SUDO_USER=nobody
+check attack-22-removed-folder removed_led
+
 # A second name of a file of root: the name gets the profile, the file stays. A FIFO and a whiteout of overlayfs
 # are refused before the command starts, with one sentence.
 hard_link() {

@@ -432,6 +432,96 @@ static void test_device_that_becomes_a_file(void **state)
 	unlink(victim);
 }
 
+/* Where a file goes whose folder's path leads to another one by the time it is written. */
+static void test_folder(void **state)
+{
+	struct io_folder f;
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(mkdir(in_dir("others"), 0700), 0);
+	assert_int_equal(mkdir(in_dir("out"), 0700), 0);
+	assert_int_equal(io_folder_open(in_dir("out/p"), &f), 0);
+	assert_int_equal(io_write_file_in(&f, in_dir("out/p"), "a", 1, false, &err), 0);
+	assert_contents(in_dir("out/p"), "a");
+
+	/* Moved, and a link has its name. */
+	assert_int_equal(rename(in_dir("out"), in_dir("was")), 0);
+	assert_int_equal(symlink("others", in_dir("out")), 0);
+	assert_int_equal(io_write_file_in(&f, in_dir("out/p"), "b", 1, false, &err), 0);
+	assert_contents(in_dir("was/p"), "b");
+
+	/* Removed: a link is not followed, but a folder is. */
+	assert_int_equal(unlink(in_dir("was/p")) | rmdir(in_dir("was")), 0);
+	assert_int_equal(io_write_file_in(&f, in_dir("out/p"), "c", 1, false, &err),
+			 -ENOENT);
+	assert_non_null(strstr(err.text, "its folder was removed"));
+	assert_int_equal(count_entries(in_dir("others")), 0);
+	assert_int_equal(unlink(in_dir("out")) | mkdir(in_dir("out"), 0700), 0);
+	assert_int_equal(io_write_file_in(&f, in_dir("out/p"), "d", 1, false, &err), 0);
+	assert_contents(in_dir("out/p"), "d");
+	io_folder_close(&f);
+	assert_int_equal(io_folder_open(in_dir("missing/p"), &f), -ENOENT);
+	assert_int_equal(f.fd, -1);
+	assert_int_equal(io_write_file_in(&f, in_dir("missing/p"), "e", 1, false, &err),
+			 -ENOENT);
+	io_folder_close(&f);
+}
+
+/* A link that was there when the folder was opened is the user's. */
+static void test_folder_behind_a_link(void **state)
+{
+	struct io_folder f;
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(mkdir(in_dir("behind"), 0700), 0);
+	assert_int_equal(symlink("behind", in_dir("before")), 0);
+	assert_int_equal(io_folder_open(in_dir("before/p"), &f), 0);
+	assert_int_equal(rmdir(in_dir("behind")) | mkdir(in_dir("behind"), 0700), 0);
+	assert_int_equal(io_write_file_in(&f, in_dir("before/p"), "a", 1, false, &err),
+			 0);
+	assert_contents(in_dir("behind/p"), "a");
+	io_folder_close(&f);
+}
+
+/* A bit for each descriptor from 3 to 33 that is open. */
+static uint32_t open_fds(void)
+{
+	uint32_t fds = 0;
+
+	for (int fd = 3; fd < 34; fd++)
+		if (fcntl(fd, F_GETFD) >= 0)
+			fds |= 1u << (fd - 3);
+	return fds;
+}
+
+static void test_close_others(void **state)
+{
+	static const struct {
+		int a, b;
+	} kept[] = {{3, 4}, {9, 5}, {7, -1}, {-1, 33}, {-1, -1}, {12, 12}, {3, 20}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
+		int a = kept[i].a, b = kept[i].b, status;
+		pid_t pid = fork();
+
+		if (!pid) {
+			for (int fd = 3; fd < 34; fd++)
+				dup2(STDERR_FILENO, fd);
+			io_close_others(a, b);
+			_exit(fcntl(STDERR_FILENO, F_GETFD) >= 0 &&
+					      open_fds() == ((a < 0 ? 0 : 1u << (a - 3)) |
+							     (b < 0 ? 0 : 1u << (b - 3)))
+				      ? 0
+				      : 1);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -449,6 +539,9 @@ int main(void)
 		cmocka_unit_test(test_relative_path),
 		cmocka_unit_test(test_disk_full),
 		cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_folder),
+		cmocka_unit_test(test_folder_behind_a_link),
+		cmocka_unit_test(test_close_others),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);

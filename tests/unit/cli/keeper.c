@@ -45,7 +45,7 @@ static void put(const char *path, const char *text)
 	assert_int_equal(io_write_file_atomic(path, text, strlen(text), false, &err), 0);
 }
 
-static int write_it(const void *path, const void *data, size_t len, struct error *err)
+static int write_it(void *path, const void *data, size_t len, struct error *err)
 {
 	return io_write_file_atomic(path, data, len, false, err);
 }
@@ -95,13 +95,39 @@ static void output_not_asked_for(void **state)
 	broker_end();
 }
 
-static int die(const void *ctx, const void *data, size_t len, struct error *err)
+static int die(void *ctx, const void *data, size_t len, struct error *err)
 {
 	(void)ctx;
 	(void)data;
 	(void)len;
 	(void)err;
 	_exit(0);
+}
+
+static int write_below(void *fd, const void *data, size_t len, struct error *err)
+{
+	(void)err;
+	return io_write_file_at(*(int *)fd, "kept", data, len, false, NULL);
+}
+
+/* The one descriptor that it was given leads it, not the folder's name. */
+static void kept_folder(void **state)
+{
+	int fd = open("in", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const struct keeper_config config = {
+		.finish = write_below, .ctx = &fd, .kept_fd = &fd};
+	struct error err = {0};
+	struct stat st;
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(keeper_begin(&config, &err), 0);
+	assert_int_equal(close(fd), 0);
+	assert_int_equal(rename("in", "was") | mkdir("in", 0700), 0);
+	assert_int_equal(keeper_finish("whole", 5, &err), 0);
+	assert_int_equal(stat("was/kept", &st), 0);
+	assert_int_equal(unlink("was/kept") | rmdir("in") | rename("was", "in"), 0);
+	broker_end();
 }
 
 static void keeper_that_dies(void **state)
@@ -163,6 +189,7 @@ int main(void)
 		cmocka_unit_test(output),
 		cmocka_unit_test(output_that_fails),
 		cmocka_unit_test(output_not_asked_for),
+		cmocka_unit_test(kept_folder),
 		cmocka_unit_test(keeper_that_dies),
 		cmocka_unit_test(files),
 	};
