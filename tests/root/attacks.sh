@@ -148,9 +148,11 @@ record_led() {
 	record_led_how=$1
 	shift
 	"$@" "$LB" record -a -F 999 -o theirs/p.out >led.out 2>led.err &
-	wait_until 30 records $! && $record_led_how theirs was && cp -P link theirs && "$hot" 3 || return 1
-	kill -INT $!
-	wait $! || status=$?
+	record_led_pid=$!
+	wait_until 60 records $record_led_pid || echo "it does not record"
+	$record_led_how theirs was && cp -P link theirs && "$hot" 3
+	kill -INT $record_led_pid
+	wait $record_led_pid || status=$?
 }
 moved_led() {
 	record_led mv "$@" && led 0 "the file is in $PWD/was" p.out
