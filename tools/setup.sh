@@ -115,6 +115,7 @@ if [ -n "$missing" ]; then
 	export DEBIAN_FRONTEND=noninteractive
 	log=$(mktemp)
 	trap 'rm -f "$log"' EXIT
+	trap 'exit 130' INT TERM
 	# shellcheck disable=SC2086 # a list of names
 	if ! { apt-get update -qq && apt-get install -y -qq --no-install-recommends $missing; } \
 		>"$log" 2>&1 </dev/null; then

@@ -3,6 +3,7 @@
 # is their temporary folder.
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
+trap 'exit 130' INT TERM
 : >"$logs/times"
 : >"$logs/counts"
 started=$(date +%s)

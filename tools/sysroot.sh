@@ -10,6 +10,7 @@ target=build/sysroot/$arch
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
 mkdir -p "$work/state/lists/partial" "$work/cache/archives/partial" "$work/packages"
 apt() {
 	apt-get -qq -o APT::Architecture="$arch" -o APT::Architectures::="$arch" -o APT::Sandbox::User=root \

@@ -11,6 +11,7 @@ out=$1
 want=$((${2:-160} << 20))
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
+trap 'exit 130' INT TERM
 CLANGXX=${CLANGXX:-$(command -v clang++-14 || command -v clang++ || echo g++)}
 
 cat >"$dir/unit.cc" <<'CC'

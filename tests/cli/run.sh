@@ -10,6 +10,7 @@ shift
 work=$(mktemp -d)
 chmod 755 "$work" # as root, lineburn opens what every user may read
 trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
 mkdir "$work/path"
 ln -s "$bin" "$work/path/lineburn"
 export PATH="$work/path:$PATH" LC_ALL=C

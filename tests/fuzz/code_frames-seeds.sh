@@ -6,7 +6,8 @@ set -eu
 cd "$(dirname "$0")/corpus"
 mkdir -p code_frames
 dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT INT TERM
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 130' INT TERM
 
 # seed NAME, assembly on standard input
 seed() {

@@ -5,7 +5,8 @@
 set -eu
 cd "$(dirname "$0")/corpus/disassemble"
 dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT INT TERM
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 130' INT TERM
 
 { printf '\010' && tail -c +2 x86_64; } >served-x86_64
 { printf '\012' && tail -c +2 aarch64; } >served-aarch64

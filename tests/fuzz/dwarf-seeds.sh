@@ -7,6 +7,7 @@ out=$PWD/corpus/dwarf
 mkdir -p "$out"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
+trap 'exit 130' INT TERM
 cd "$dir"
 cat >seed.c <<'C'
 static inline __attribute__((always_inline)) int in2(int x) { return x * 3; }

@@ -7,6 +7,7 @@ out=$PWD/corpus/elf
 mkdir -p "$out"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
+trap 'exit 130' INT TERM
 cd "$dir"
 cat >a.c <<'C'
 extern int puts(const char *);

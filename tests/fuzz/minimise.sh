@@ -14,6 +14,7 @@ folder=$1
 shift
 few=$(mktemp -d)
 trap 'rm -rf "$few"' EXIT
+trap 'exit 130' INT TERM
 
 for target; do
 	name=$(basename "$target")

@@ -6,7 +6,8 @@ set -eu
 cd "$(dirname "$0")/corpus"
 mkdir -p python_build
 dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT INT TERM
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 130' INT TERM
 
 # An ELF file byte by byte: the linker's would be larger, and would have no odd ones.
 cat >"$dir/image.s" <<'END'

@@ -17,7 +17,8 @@ passed=0
 failed=0
 log=$(mktemp) || exit 1
 fresh=$(mktemp -d) || exit 1
-trap 'rm -rf "$log" "$fresh"' EXIT INT TERM
+trap 'rm -rf "$log" "$fresh"' EXIT
+trap 'exit 130' INT TERM
 
 # check_reach NAME LOG: of a run with -print_coverage=1. The library is built without inlining for
 # this: the only call of a function could be in its caller.

@@ -24,6 +24,7 @@ mkdir -p alpha/usr # nspawn refuses a root without it
 # where podman sees it.
 cat >alone.sh <<'END'
 trap 'podman rm -f --ignore -t 0 "$3" >/dev/null 2>&1' EXIT
+trap 'exit 130' INT TERM
 case $1 in
 v1) awk '$3 == "cgroup2" { print $2 }' /proc/self/mounts | xargs -r -n 1 umount -l ;;
 v2)

@@ -22,7 +22,6 @@ clean_up() {
 	done
 }
 trap clean_up EXIT
-trap 'exit 130' INT TERM
 
 # spin COMM CGROUP COMMAND...: starts a loop called COMM through COMMAND... in CGROUP ("": ours)
 spin() {

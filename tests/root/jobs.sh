@@ -12,7 +12,6 @@ clean_up() {
 	kill_own $daemon $recording
 }
 trap clean_up EXIT
-trap 'exit 130' INT TERM
 
 chmod 755 .
 mkdir -m 700 secrets

@@ -34,7 +34,6 @@ containers_clean_up() {
 	done
 }
 trap containers_clean_up EXIT
-trap 'exit 130' INT TERM
 
 # Hierarchies: v2; of v1 the one of systemd, and the one that counts CPU time.
 v2=$(mount_of cgroup2)

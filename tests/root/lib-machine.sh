@@ -31,7 +31,6 @@ removed() {
 	[ ! -e "$1" ]
 }
 trap cleanup EXIT
-trap 'exit 130' INT TERM
 
 v2=$(mount_of cgroup2)
 memory=$(mount_of cgroup memory)

@@ -4,6 +4,8 @@
 : "${LB:?started by run.sh}" "${TOP:?}" "${WORK:?}"
 WORKLOADS=$TOP/tests/workloads
 C_FLAGS="-O2 -g -fno-omit-frame-pointer"
+# run.sh ends a script that takes too long with SIGTERM, which may come twice; dash would run no EXIT trap then.
+trap 'trap "" INT TERM; exit 130' INT TERM
 
 pass() {
 	echo "ok $1"

@@ -31,6 +31,12 @@ WORK=$(mktemp -d /tmp/lineburn-root.XXXXXX)
 chmod 755 "$WORK"
 mkdir "$WORK/bin"
 clean_up() {
+	# Scripts that still run undo what they did to the machine.
+	: >"$WORK/queue"
+	for session in "$WORK"/*.session; do
+		[ ! -e "$session" ] || kill "$(cat "$session")"
+	done
+	wait
 	for session in "$WORK"/*.session; do
 		[ ! -e "$session" ] || pkill -KILL -s "$(cat "$session")"
 	done
@@ -107,7 +113,7 @@ run() {
 	said=$WORK/$1.said
 	path=$(path_of "$1")
 	status=0
-	(cd "$WORK/$1" && exec setsid timeout -k 5 "${SCRIPT_SECONDS:-600}" "$path") >"$log" 2>"$log.err" &
+	(cd "$WORK/$1" && exec setsid timeout -k 30 "${SCRIPT_SECONDS:-600}" "$path") >"$log" 2>"$log.err" &
 	session=$!
 	echo $session >"$WORK/$1.session"
 	wait $session || status=$?

@@ -7,7 +7,6 @@
 
 recording=
 trap 'kill_own $recording' EXIT
-trap 'exit 130' INT TERM
 
 if ! { storm=$(build storm.c) && brief=$(build brief.c -static); }; then
 	fail storm "cannot build its programs"

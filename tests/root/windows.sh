@@ -21,7 +21,6 @@ clean_up() {
 	! mountpoint -q full/disk || umount -l full/disk
 }
 trap 'clean_up 2>/dev/null' EXIT
-trap 'exit 130' INT TERM
 [ "$SUITE" != stats ] || PYTHONDONTWRITEBYTECODE=1 python3 -S "$TOP/tests/root/window_files.py" --watch $hot_pid "$watch" &
 
 # windows NAME EXPRESSION...: see window_files.py

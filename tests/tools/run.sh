@@ -347,6 +347,32 @@ echo "not ok a"
 SCRIPT
 ! readlink "/proc/$(cat "$work/before")/exe" >"$work/out"
 verdict "tests/root/run.sh ends what a script has left" $?
+cp "$top/tests/root/lib.sh" "$work/again/tests/root/"
+SCRIPT_SECONDS=1 once root "a script may take so long" 1 "1 passed, 1 failed, 0 skipped" <<'SCRIPT'
+. "$TOP/tests/root/lib.sh"
+trap 'rm "$BEFORE"' EXIT
+: >"$BEFORE"
+echo "ok a"
+sleep 1000
+SCRIPT
+holds "a script that is ended cleans up" test ! -e "$work/before"
+cat >"$work/again/tests/root/one.sh" <<'SCRIPT'
+#!/bin/sh
+. "$TOP/tests/root/lib.sh"
+trap 'rm "$BEFORE"' EXIT
+: >"$BEFORE"
+sleep 1000
+SCRIPT
+chmod +x "$work/again/tests/root/one.sh"
+BEFORE=$work/before "$work/again/tests/root/run.sh" /bin/true one >"$work/out" 2>&1 &
+for _ in $(seq 300); do
+	[ ! -e "$work/before" ] || break
+	sleep 0.1
+done
+kill $!
+wait $!
+holds "a script cleans up when run.sh is ended" test ! -e "$work/before"
+rm "$work/again/tests/root/one.sh"
 # judged NAME STATUS STOLEN ERROR...: the exit status of judge.py for batches with these errors
 judged() {
 	judged_name=$1
