@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/target_fd.h"
 #include "base/vec.h"
+#include "opener/opener.h"
 #include "process/proc_dir.h"
 
 bool process_may_open(const struct process *proc)
@@ -20,6 +21,11 @@ bool process_may_open(const struct process *proc)
 bool process_may_open_in(const struct process *proc, uint64_t root_id)
 {
 	return process_may_open(proc) && (!root_id || proc->root_id == root_id);
+}
+
+bool process_has_time(const struct process *proc)
+{
+	return opener_has_time(proc->tenant);
 }
 
 bool process_has_machines_root(const struct process *proc)

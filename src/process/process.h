@@ -108,6 +108,9 @@ bool process_may_open(const struct process *proc);
 /** The same in the root @root_id, which it may have left since; 0: in whatever it has. */
 bool process_may_open_in(const struct process *proc, uint64_t root_id);
 
+/** May files that it names be looked at now? opener_has_time() of its tenant. */
+bool process_has_time(const struct process *proc);
+
 /**
  * Is what its root directory shows at a path there for everybody? Users mount what they
  * like in a user namespace of their own; in ours only root does.

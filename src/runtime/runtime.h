@@ -42,12 +42,14 @@ struct runtime_frame {
 	const struct interp_code *code; /* the code that it runs */
 };
 
-/* Context of name_frames(). */
+/* Context of name_frames() and find_files(). */
 struct runtime_naming {
 	/* reply to the request of put_frames(); NULL without put_frames() */
 	struct wire_reader *reply;
 	struct strpool *pool; /* for strings of the result */
 	const struct process *process;
+	/* for find_files(): false: its tenant's searches took too long, so none is opened */
+	bool may_open;
 };
 
 struct runtime {
@@ -96,6 +98,17 @@ struct runtime {
 	int (*name_frames)(const struct runtime_naming *with,
 			   const struct runtime_frame *frames, size_t nr,
 			   struct answers *ret);
+
+	/**
+	 * Replaces files' names by the paths that they stand for. Opens no file after
+	 * 20 ms. NULL: names are paths.
+	 *
+	 * @state  NULL in the first call for @answers; heap, which the caller frees
+	 * Return: 0: done; 1: done, but there was no time for all; -EAGAIN: call again;
+	 * -ENOMEM.
+	 */
+	int (*find_files)(const struct runtime_naming *with, struct answers *answers,
+			  void **state);
 };
 
 /* By number; operations that a runtime does not need are NULL. */

@@ -37,7 +37,7 @@ struct source {
 	const struct target_file *file; /* FILE only */
 	const char *path; /* FILE: as object->user sees it, interned */
 	const struct process *process; /* JIT, INTERP */
-	uint64_t defs_ns; /* JIT: time that searches for definitions took */
+	uint64_t search_ns; /* JIT, INTERP: time that searches for files of Python took */
 	const struct runtime *runtime; /* INTERP only */
 	/*
 	 * FILE: the last ones who wanted addresses of it. One of them, this one, waits for

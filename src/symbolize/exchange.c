@@ -13,6 +13,12 @@
 #include "base/vec.h"
 #include "symbolize/symbolizer_internal.h"
 
+/*
+ * Time to search definitions of Python functions, and files of frozen modules, of one tenant;
+ * 10,000 functions need less.
+ */
+#define SEARCH_MAX_NS UINT64_C(10000000000)
+
 bool symbolizer_is_used_up(const struct symbolizer *s, struct tenant who)
 {
 	return s->config.share &&
@@ -23,6 +29,26 @@ void symbolizer_took(struct symbolizer *s, struct tenant who, uint64_t begin_ns)
 {
 	if (s->config.share)
 		time_share_took(s->config.share, who, begin_ns, clock_now_ns());
+}
+
+void symbolizer_begin_search(struct symbolizer *s, const struct source *source)
+{
+	s->work.search_ns = 0;
+	for (size_t i = 0; i < s->table.nr_sources; i++)
+		if (tenant_is_same(s->table.sources[i].tenant, source->tenant))
+			s->work.search_ns += s->table.sources[i].search_ns;
+}
+
+bool symbolizer_may_search(const struct symbolizer *s, const struct source *source)
+{
+	return s->work.search_ns < SEARCH_MAX_NS &&
+	       !symbolizer_is_used_up(s, source->tenant);
+}
+
+void symbolizer_searched(struct symbolizer *s, struct source *source, uint64_t ns)
+{
+	s->work.search_ns += ns;
+	source->search_ns += ns;
 }
 
 void symbolizer_count_put_off(struct symbolizer *s)

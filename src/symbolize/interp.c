@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "lineburn.h"
 #include "process/interp_code.h"
 #include "runtime/runtime.h"
@@ -52,31 +53,73 @@ static size_t batch_of(const struct source *source, const struct frame_item *ite
 	return i;
 }
 
-/* Names the batch, from the reply if the runtime sent a request. */
+/*
+ * Names the batch, from the reply if the runtime sent a request. find_files() is next, unless
+ * there is no answer.
+ */
 static int name_batch(struct symbolizer *s, const struct source *source,
 		      const struct runtime_frame *frames, struct wire_reader *reply)
 {
 	struct resolve_work *w = &s->work;
 	const struct runtime_naming with = {
 		.reply = reply, .pool = s->pool, .process = source->process};
-	_cleanup_(answers_deinit) struct answers answers = {0};
-	int err = source->runtime->name_frames(&with, frames, w->nr, &answers);
+	int err = source->runtime->name_frames(&with, frames, w->nr, &w->answers);
 
-	if (!err)
-		err = symbolizer_keep_frames(s, &answers.frames);
-	for (size_t i = 0; !err && i < w->nr; i++)
-		symbolizer_apply(w->items[w->from + i].resolved, &answers.items[i]);
-	w->from += w->nr;
+	if (err)
+		w->from += w->nr;
 	return err == -ENOMEM ? err : 0;
 }
 
-/* Return: 1: sent, or done without a request; 0: no batch is left; -ENOMEM. */
+/* Return: as runtime.find_files(). */
+static int find_some_files(struct symbolizer *s, struct source *source)
+{
+	struct resolve_work *w = &s->work;
+	const struct runtime_naming with = {.pool = s->pool,
+					    .process = source->process,
+					    .may_open = symbolizer_may_search(s, source)};
+	uint64_t begin_ns = clock_now_ns();
+	int rc;
+
+	if (!source->runtime->find_files)
+		return 0;
+	rc = source->runtime->find_files(&with, &w->answers, &w->files);
+	symbolizer_took(s, source->tenant, begin_ns);
+	symbolizer_searched(s, source, clock_now_ns() - begin_ns);
+	return rc;
+}
+
+/* Finds the files of the named batch, and ends it. Return: 0; 1: call again; -ENOMEM. */
+static int find_files(struct symbolizer *s, struct source *source)
+{
+	struct resolve_work *w = &s->work;
+	int rc = find_some_files(s, source);
+
+	if (rc == -EAGAIN)
+		return 1;
+	if (rc < 0 || symbolizer_keep_frames(s, &w->answers.frames))
+		return -ENOMEM;
+	if (rc)
+		symbolizer_count_put_off(s);
+	for (size_t i = 0; i < w->nr; i++)
+		symbolizer_apply(w->items[w->from + i].resolved, &w->answers.items[i]);
+	answers_deinit(&w->answers);
+	free(take_ptr(w->files));
+	w->from += w->nr;
+	return 0;
+}
+
+/*
+ * Return: 1: sent, or done without a request, or files are left to find; 0: no batch is left;
+ * -ENOMEM.
+ */
 static int step(struct symbolizer *s, struct source *source)
 {
 	struct resolve_work *w = &s->work;
 	_cleanup_free_ struct runtime_frame *frames = NULL;
-	int err;
+	int err = w->answers.nr ? find_files(s, source) : 0;
 
+	if (err)
+		return err;
 	w->nr = batch_of(source, w->items + w->from, w->nr_items - w->from);
 	if (!w->nr)
 		return 0;
@@ -145,6 +188,7 @@ static int begin(struct symbolizer *s, struct source *source)
 			(struct frame_item){entry->lookup, &entry->resolved};
 	}
 	qsort(w->items, w->nr_items, sizeof(*w->items), by_frame);
+	symbolizer_begin_search(s, source);
 	return 0;
 }
 

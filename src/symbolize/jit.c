@@ -11,8 +11,6 @@
 #include "runtime/python/source.h"
 #include "symbolize/symbolizer_internal.h"
 
-/* Time for definitions of Python functions, of one tenant; 10,000 functions need less. */
-#define DEFS_MAX_NS      UINT64_C(10000000000)
 #define DEFS_DEADLINE_MS 1000 /* of one file */
 
 /* A provider of names, and the data its request needs in addition to addresses. */
@@ -270,17 +268,6 @@ static size_t unique_names(struct python_function *functions, size_t nr)
 	return kept;
 }
 
-/* Returns the time that searches for @who took so far. */
-static uint64_t defs_ns_of(const struct symbolizer *s, struct tenant who)
-{
-	uint64_t ns = 0;
-
-	for (size_t i = 0; i < s->table.nr_sources; i++)
-		if (tenant_is_same(s->table.sources[i].tenant, who))
-			ns += s->table.sources[i].defs_ns;
-	return ns;
-}
-
 /* Begins to search the Python functions for which JIT code has a name but no line. */
 static int begin_defs(struct symbolizer *s, const struct source *source)
 {
@@ -299,7 +286,7 @@ static int begin_defs(struct symbolizer *s, const struct source *source)
 			functions[nr++].name = r->frames[0].function;
 	}
 	nr = unique_names(functions, nr);
-	w->defs_ns = defs_ns_of(s, source->tenant);
+	symbolizer_begin_search(s, source);
 	w->defs = def_search_new(source->process, s->pool, functions, nr);
 	if (!w->defs)
 		return -ENOMEM;
@@ -340,12 +327,6 @@ static int set_defs(struct symbolizer *s, const struct source *source)
 	return 0;
 }
 
-static void note_defs_time(struct symbolizer *s, struct source *source, uint64_t ns)
-{
-	s->work.defs_ns += ns;
-	source->defs_ns += ns;
-}
-
 /* Asks the decoder for a definition in the open file. Return: 1 or -ENOMEM. */
 static int ask_def(struct symbolizer *s, const struct source *source, int fd,
 		   const char *name)
@@ -364,7 +345,7 @@ static int search_some(struct symbolizer *s, struct source *source)
 	_cleanup_target_fd_ int fd = def_search_open(s->work.defs, &name);
 
 	symbolizer_took(s, source->tenant, begin_ns);
-	note_defs_time(s, source, clock_now_ns() - begin_ns);
+	symbolizer_searched(s, source, clock_now_ns() - begin_ns);
 	return fd < 0 ? 1 : ask_def(s, source, fd, name);
 }
 
@@ -373,20 +354,11 @@ static void take_def(struct symbolizer *s, struct source *source,
 {
 	uint64_t took_ns = clock_now_ns() - s->work.sent_ns;
 
-	note_defs_time(s, source, took_ns);
+	symbolizer_searched(s, source, took_ns);
 	if (answer == WORKER_OK)
 		def_search_answer(s->work.defs, wire_get_u32(r), took_ns);
 	else
 		def_search_give_up(s->work.defs);
-}
-
-/*
- * Had its tenant enough time for definitions? The target chooses the names, and can use any
- * number of them. They end first: names matter more.
- */
-static bool defs_are_used_up(const struct symbolizer *s, const struct source *source)
-{
-	return s->work.defs_ns >= DEFS_MAX_NS || symbolizer_is_used_up(s, source->tenant);
 }
 
 /* Searches some definitions. Return: 1: call again; 0: all are done; -ENOMEM. */
@@ -402,7 +374,7 @@ static int find_defs(struct symbolizer *s, struct source *source)
 			return err;
 	}
 	is_over = def_search_is_over(w->defs);
-	if (!is_over && !defs_are_used_up(s, source))
+	if (!is_over && symbolizer_may_search(s, source))
 		return search_some(s, source);
 	if (!is_over || def_search_nr_cut(w->defs))
 		symbolizer_count_put_off(s);

@@ -68,6 +68,8 @@ static void work_deinit(struct symbolizer *s)
 		worker_cancel(s->worker);
 	wire_writer_deinit(&w->request);
 	def_search_free(w->defs);
+	answers_deinit(&w->answers);
+	free(w->files);
 	free(w->items);
 	*w = (struct resolve_work){0};
 }
@@ -492,8 +494,8 @@ static int resolve_some(struct symbolizer *s, const struct resolver *resolver,
 		if (answer == WORKER_PENDING)
 			return 1;
 		w->is_sent = false;
-		symbolizer_took(s, source->tenant, w->sent_ns);
 		rc = resolver->take(s, source, answer, &r);
+		symbolizer_took(s, source->tenant, w->sent_ns);
 	} else if (!w->is_begun && resolver->begin) {
 		rc = resolver->begin(s, source);
 	}

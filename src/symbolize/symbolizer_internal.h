@@ -38,11 +38,15 @@ struct resolve_work {
 	size_t kept, nr_todo; /* addresses for the next provider; for this one */
 	bool refused, gave_up, too_many, unknown; /* why a provider failed */
 	struct def_search *defs; /* NULL: none are searched */
-	uint64_t defs_ns; /* time that its tenant's searches took so far */
+
+	/* JIT, INTERP: time that its tenant's searches for files took so far */
+	uint64_t search_ns;
 
 	/* INTERP */
 	struct frame_item *items;
 	size_t nr_items;
+	struct answers answers; /* of the batch, whose files are searched; else empty */
+	void *files; /* heap: the runtime's state of this search */
 };
 
 struct symbolizer {
@@ -125,6 +129,15 @@ int symbolizer_send(struct symbolizer *s, struct tenant who, uint32_t op, const 
 bool symbolizer_is_used_up(const struct symbolizer *s, struct tenant who);
 /** It took the time since @begin_ns (CLOCK_MONOTONIC). */
 void symbolizer_took(struct symbolizer *s, struct tenant who, uint64_t begin_ns);
+/** Begins to search files for a source. */
+void symbolizer_begin_search(struct symbolizer *s, const struct source *source);
+/**
+ * May files be searched for it? The target chooses the names, and can use any number of them.
+ * Searches end first: names matter more.
+ */
+bool symbolizer_may_search(const struct symbolizer *s, const struct source *source);
+/** A search for it took this time. */
+void symbolizer_searched(struct symbolizer *s, struct source *source, uint64_t ns);
 /** Counts work of a tenant that is not done, as it took too much time. */
 void symbolizer_count_put_off(struct symbolizer *s);
 

@@ -6,6 +6,7 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/strpool.h"
@@ -29,7 +30,8 @@ static void read_facts(void)
 {
 	struct file_facts facts;
 
-	if (!file_facts_read(&worker, (struct tenant){0}, -1, "/usr/bin/python3.11", &facts))
+	if (!file_facts_read(&worker, (struct tenant){0}, -1, "/usr/bin/python3.11",
+			     &facts))
 		for (size_t i = 0; i < NR_RUNTIMES; i++)
 			assert(facts.runtimes[i].is_known || !facts.runtimes[i].words[0]);
 }
@@ -59,6 +61,7 @@ static void name_python_frames(struct strpool *pool)
 	struct runtime_frame frames[NR_ADDRESSES] = {{0}};
 	struct answers answers = {0};
 	struct wire_reader reply;
+	void *state = NULL;
 	int rc;
 
 	if (worker_call(&worker, 0, NULL, 0, NULL, 0, NULL, NULL, 0, &reply, NULL))
@@ -67,6 +70,12 @@ static void name_python_frames(struct strpool *pool)
 	rc = python_name_frames(&with, frames, NR_ADDRESSES, &answers);
 	assert(!rc || rc == -ENODATA);
 	assert(rc || answers.nr == NR_ADDRESSES);
+	with.may_open = true;
+	do
+		rc = python_find_files(&with, &answers, &state);
+	while (rc == -EAGAIN);
+	assert(!rc);
+	free(state);
 	answers_deinit(&answers);
 }
 

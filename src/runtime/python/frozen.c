@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "runtime/python/frozen.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/target_fd.h"
 #include "process/table.h"
 
 #define MAX_MODULE_BYTES 64
 #define MAX_DIR_BYTES    1024
 #define MAX_SOURCE_BYTES (1u << 20) /* Lib/importlib/_bootstrap_external.py: 70 KB */
+#define NR_LIBS          2
+#define NR_ENDINGS       2
 
 static bool is_of_module(char c)
 {
@@ -100,20 +104,6 @@ static bool is_there(const struct process *proc, const char *path)
 	return fd >= 0;
 }
 
-static size_t find_below(const struct process *proc, const char *dir, const char *module,
-			 char *buf, size_t size)
-{
-	static const char *const endings[] = {".py", "/__init__.py"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(endings); i++) {
-		int n = snprintf(buf, size, "%s/%s%s", dir, module, endings[i]);
-
-		if (n > 0 && (size_t)n < size && is_there(proc, buf))
-			return (size_t)n;
-	}
-	return 0;
-}
-
 static bool is_listed(const struct python_frozen *where, const char *path)
 {
 	unsigned int i = 0;
@@ -143,29 +133,56 @@ static void list_interpreters(const struct process *proc, struct python_frozen *
 	}
 }
 
-size_t python_frozen_find(const struct process *proc, struct python_frozen *where,
-			  const char *file, char *buf, size_t size)
+/* Writes the path of @module at place @at. Return: its length; 0: there is no such place. */
+static size_t put_place(const struct python_frozen *where, size_t at, const char *module,
+			char *buf, size_t size)
 {
-	static const char *const libs[] = {"lib", "lib64"};
-	char module[MAX_MODULE_BYTES], dir[MAX_DIR_BYTES];
+	static const char *const libs[NR_LIBS] = {"lib", "lib64"};
+	static const char *const endings[NR_ENDINGS] = {".py", "/__init__.py"};
+	size_t folder = at / NR_ENDINGS;
+	char dir[MAX_DIR_BYTES];
+	int n;
+
+	if (!python_frozen_dir(where->interpreters[folder / NR_LIBS],
+			       libs[folder % NR_LIBS], dir, sizeof(dir)))
+		return 0;
+	n = snprintf(buf, size, "%s/%s%s", dir, module, endings[at % NR_ENDINGS]);
+	return n > 0 && (size_t)n < size ? (size_t)n : 0;
+}
+
+/* Takes one of the places that may be searched. */
+static bool take_place(const struct process *proc, struct python_frozen *where)
+{
+	/* Who had all of the opener's time does not get it back while this goes on. */
+	if (where->places_left && !process_has_time(proc))
+		where->places_left = 0;
+	if (!where->places_left) {
+		where->was_cut = true;
+		return false;
+	}
+	where->places_left--;
+	return true;
+}
+
+int python_frozen_find(const struct process *proc, struct python_frozen *where,
+		       const char *file, char *buf, size_t size)
+{
+	char module[MAX_MODULE_BYTES];
+	size_t n = 0;
 
 	if (!python_frozen_module(file, module, sizeof(module)))
 		return 0;
 	if (!where->is_listed)
 		list_interpreters(proc, where);
-	for (size_t i = 0; i < where->nr; i++) {
-		for (size_t j = 0; j < ARRAY_SIZE(libs); j++) {
-			size_t n = 0;
-
-			if (!where->folders_left)
-				return 0;
-			where->folders_left--;
-			if (python_frozen_dir(where->interpreters[i], libs[j], dir,
-					      sizeof(dir)))
-				n = find_below(proc, dir, module, buf, size);
-			if (n)
-				return n;
-		}
+	while (!n && where->next < where->nr * NR_LIBS * NR_ENDINGS) {
+		if (clock_now_ns() >= where->until_ns)
+			return -EAGAIN;
+		if (!take_place(proc, where))
+			break;
+		n = put_place(where, where->next++, module, buf, size);
+		if (n && !is_there(proc, buf))
+			n = 0;
 	}
-	return 0;
+	where->next = 0;
+	return (int)n;
 }

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct process;
 
@@ -16,10 +17,14 @@ struct process;
 /* Where the frozen modules of one process are searched. */
 struct python_frozen {
 	/*
-	 * How many folders may still be searched, for all files together: a target can
+	 * How many places may still be searched, for all files together: a target can
 	 * map any number of interpreters and name any number of files.
 	 */
-	unsigned int folders_left;
+	unsigned int places_left;
+	/* CLOCK_MONOTONIC: no place is searched after that, as each may be slow */
+	uint64_t until_ns;
+	size_t next; /* place for the file that was not found in time */
+	bool was_cut; /* some places were not searched at all */
 	bool is_listed; /* the next members are set */
 	unsigned int nr;
 	const char *interpreters[PYTHON_FROZEN_INTERPRETERS]; /* mapped paths; interned */
@@ -44,11 +49,12 @@ size_t python_frozen_module(const char *file, char *buf, size_t size);
 /**
  * Finds the target's file from which the frozen @file was compiled.
  *
- * @where  begins with folders_left only; for further files of the same process. The first
- *         one goes through its mappings, which may be many
- * Return: length of the path in @buf; 0: none, or its interpreter was replaced.
+ * @where  begins with places_left and until_ns only; for further files of the same process.
+ *         The first one goes through its mappings, which may be many
+ * Return: length of the path in @buf; 0: none, or its interpreter was replaced; -EAGAIN:
+ * call again for the same file, with another until_ns.
  */
-size_t python_frozen_find(const struct process *proc, struct python_frozen *where,
-			  const char *file, char *buf, size_t size);
+int python_frozen_find(const struct process *proc, struct python_frozen *where,
+		       const char *file, char *buf, size_t size);
 
 #endif

@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/path.h"
 #include "base/strpool.h"
 #include "decode/answer.h"
@@ -13,8 +15,8 @@
 #include "runtime/python/frozen.h"
 
 #define NR_PATHS_KEPT 16 /* paths cached per answer: its frames have few files */
-#define MAX_FOLDERS \
-	512 /* searched for the files of frozen modules, per answer: milliseconds */
+#define MAX_PLACES    1024 /* searched for the files of frozen modules, per answer */
+#define STEP_NS       UINT64_C(20000000) /* per call: opens no file after that */
 
 static void put_text(struct wire_writer *w, const struct interp_text *t)
 {
@@ -53,50 +55,6 @@ void python_put_frames(struct wire_writer *w, const struct runtime_frame *frames
 	}
 }
 
-/*
- * Finds a code object's file. Modules and scripts have absolute names since 3.9; code
- * compiled from text has any name. Frozen modules have a file in Python's installation;
- * "<string>" and the like have none.
- */
-static size_t find_path(const struct process *proc, const char *file,
-			struct python_frozen *frozen, char *buf, size_t size)
-{
-	int n;
-
-	if (*file == '<')
-		return python_frozen_find(proc, frozen, file, buf, size);
-	if (!*file || *file == '/' || !proc->cwd)
-		return 0;
-	n = snprintf(buf, size, "%s/%s", proc->cwd[1] ? proc->cwd : "", file);
-	return n > 0 && (size_t)n < size ? (size_t)n : 0;
-}
-
-static void make_absolute(const struct runtime_naming *with, struct answers *answers)
-{
-	const char *from[NR_PATHS_KEPT] = {0}, *to[NR_PATHS_KEPT];
-	char path[PATH_MAX], clean[PATH_MAX];
-	struct python_frozen frozen = {.folders_left = MAX_FOLDERS};
-
-	for (size_t i = 0, next = 0; i < answers->nr_frames; i++) {
-		const char *file = answers->frames[i].file;
-		size_t known = 0;
-
-		while (known < NR_PATHS_KEPT && from[known] != file)
-			known++;
-		if (known == NR_PATHS_KEPT) {
-			known = next++ % NR_PATHS_KEPT;
-			from[known] = file;
-			to[known] = find_path(with->process, file, &frozen, path,
-					      sizeof(path))
-					    ? strpool_add(with->pool,
-							  path_clean(path, clean,
-								     sizeof(clean)))
-					    : file;
-		}
-		answers->frames[i].file = to[known];
-	}
-}
-
 int python_name_frames(const struct runtime_naming *with,
 		       const struct runtime_frame *frames, size_t nr, struct answers *ret)
 {
@@ -109,7 +67,77 @@ int python_name_frames(const struct runtime_naming *with,
 	err = answers_read(with->reply, nr, with->pool, &answers);
 	if (err)
 		return err == -EBADMSG ? -ENODATA : err;
-	make_absolute(with, &answers);
 	*ret = answers;
 	return 0;
+}
+
+/* ---- files ---- */
+
+struct file_search {
+	struct python_frozen frozen;
+	size_t nr_done; /* frames */
+	const char *from[NR_PATHS_KEPT], *to[NR_PATHS_KEPT];
+	size_t nr_kept; /* ever */
+};
+
+/*
+ * Finds a code object's file. Modules and scripts have absolute names since 3.9; code
+ * compiled from text has any name. Frozen modules have a file in Python's installation;
+ * "<string>" and the like have none. Return: as python_frozen_find().
+ */
+static int find_path(const struct process *proc, const char *file,
+		     struct python_frozen *frozen, char *buf, size_t size)
+{
+	int n;
+
+	if (*file == '<')
+		return python_frozen_find(proc, frozen, file, buf, size);
+	if (!*file || *file == '/' || !proc->cwd)
+		return 0;
+	n = snprintf(buf, size, "%s/%s", proc->cwd[1] ? proc->cwd : "", file);
+	return n > 0 && (size_t)n < size ? n : 0;
+}
+
+/* Return: 0 with its path, or itself, in *@file; -EAGAIN. */
+static int make_absolute(const struct runtime_naming *with, struct file_search *s,
+			 const char **file)
+{
+	char path[PATH_MAX], clean[PATH_MAX];
+	size_t known = 0;
+	int n;
+
+	while (known < NR_PATHS_KEPT && s->from[known] != *file)
+		known++;
+	if (known == NR_PATHS_KEPT) {
+		n = find_path(with->process, *file, &s->frozen, path, sizeof(path));
+		if (n < 0)
+			return n;
+		known = s->nr_kept++ % NR_PATHS_KEPT;
+		s->from[known] = s->to[known] = *file;
+		if (n)
+			s->to[known] = strpool_add(
+				with->pool, path_clean(path, clean, sizeof(clean)));
+	}
+	*file = s->to[known];
+	return 0;
+}
+
+int python_find_files(const struct runtime_naming *with, struct answers *answers,
+		      void **state)
+{
+	struct file_search *s = *state;
+
+	if (!s) {
+		*state = s = calloc(1, sizeof(*s));
+		if (!s)
+			return -ENOMEM;
+		s->frozen.places_left = MAX_PLACES;
+	}
+	if (!with->may_open)
+		s->frozen.places_left = 0;
+	s->frozen.until_ns = clock_now_ns() + STEP_NS;
+	for (; s->nr_done < answers->nr_frames; s->nr_done++)
+		if (make_absolute(with, s, &answers->frames[s->nr_done].file))
+			return -EAGAIN;
+	return s->frozen.was_cut;
 }

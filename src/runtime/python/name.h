@@ -12,5 +12,8 @@ void python_put_frames(struct wire_writer *request, const struct runtime_frame *
 int python_name_frames(const struct runtime_naming *with,
 		       const struct runtime_frame *frames, size_t nr,
 		       struct answers *ret);
+/** Implements runtime.find_files(). */
+int python_find_files(const struct runtime_naming *with, struct answers *answers,
+		      void **state);
 
 #endif

@@ -103,4 +103,5 @@ const struct runtime python_runtime = {
 	.put_frames = python_put_frames,
 	.naming_op = DECODER_PYTHON_CODE,
 	.name_frames = python_name_frames,
+	.find_files = python_find_files,
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Definitions of Python functions whose compiled code has names only: fake processes with a
- * perf map, real source files, a real worker (this program again) that may be slow.
+ * Files of Python that are searched: definitions of functions whose compiled code has names
+ * only, and sources of frozen modules. Fake processes with a perf map and code objects, real
+ * source files, a real worker (this program again) that may be slow.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +11,8 @@
 #include "base/clock.h"
 #include "base/time_share.h"
 #include "decode/requests.h"
+#include "lineburn_unwind.h"
+#include "process/interp_code.h"
 #include "process/maps.h"
 #include "symbolize/symbolizer_internal.h"
 
@@ -43,6 +46,7 @@ static int defs_serve_slowly(struct worker_call *call, struct wire_reader *reque
 static const worker_op slow_ops[NR_OPERATIONS] = {
 	[DECODER_PERF_MAP] = perfmap_serve,
 	[DECODER_PYTHON_DEFS] = defs_serve_slowly,
+	[DECODER_PYTHON_CODE] = python_code_serve,
 };
 
 static struct strpool *pool;
@@ -57,7 +61,8 @@ static int build(void **state)
 	fixture_write("perf.map", "7f0000000000 10 slow.f\n7f0000000100 10 quick.g\n"
 				  "7f0000000200 10 pkg.stuck.h\n"
 				  "7f0000000300 10 pkg.late.h\n");
-	fixture_run("mkdir -p src/pkg/late");
+	fixture_run("mkdir -p src/pkg/late lib64/python3.11/pkg");
+	fixture_write("lib64/python3.11/pkg/__init__.py", "");
 	fixture_write("src/slow.py", "# slow\n\n\ndef f(): pass\n");
 	fixture_write("src/quick.py", "# quick\n\ndef g(): pass\n");
 	fixture_write("src/pkg/stuck.py", "# stuck\ndef h(): pass\n");
@@ -236,8 +241,8 @@ static void test_defs_of_others_have_their_own_time(void **state)
 	resolve_all();
 	assert_both(ids);
 	source = &sym->table.sources[sym->table.nr_sources - 1];
-	assert_true(source->defs_ns >= SLOW_NS);
-	source->defs_ns = UINT64_C(10000000000);
+	assert_true(source->search_ns >= SLOW_NS);
+	source->search_ns = UINT64_C(10000000000);
 	want_both(&second, seconds);
 	want_both(&other, others);
 	resolve_all();
@@ -284,6 +289,84 @@ static void test_late_definition(void **state)
 	end_python(&proc);
 }
 
+/* ---- sources of frozen modules ---- */
+
+/* A process of that user with /bin/python3.11, which ran a function of such a module. */
+static struct process new_frozen(uint32_t id, uid_t user, struct interp_store *store)
+{
+	struct mapping m = {.start = 0x1000,
+			    .end = 0x2000,
+			    .kind = MAPPING_FILE,
+			    .path = "/bin/python3.11",
+			    .until_ns = UINT64_MAX};
+	struct process proc = new_python(id, user);
+	struct lb_interp_code record = {.code_id = 1,
+					.code_addr = 0x1000,
+					.version = 0x030b,
+					.first_line = 7,
+					.file_chars = strlen("<frozen pkg>"),
+					.name_chars = 1,
+					.file_width = 1,
+					.name_width = 1,
+					.file = "<frozen pkg>",
+					.name = "f"};
+
+	proc.interp_codes.tenant = proc.tenant;
+	assert_int_equal(maps_add(&proc.maps, &m), 0);
+	assert_int_equal(interp_codes_add(&proc.interp_codes, store, &record,
+					  offsetof(struct lb_interp_code, table)),
+			 0);
+	return proc;
+}
+
+static void end_frozen(struct process *proc)
+{
+	interp_codes_deinit(&proc->interp_codes);
+	end_python(proc);
+}
+
+static const char *file_of_frozen(const struct process *proc)
+{
+	uint32_t id = symbolizer_want(
+		sym, proc, LB_FRAME_OF(RUNTIME_PYTHON, 1, LB_FRAME_INDEX_UNKNOWN),
+		FRAME_LEAF, 1, 2);
+	const struct resolved *r;
+
+	resolve_all();
+	r = symbolizer_get(sym, id);
+	assert_int_equal(r->nr_frames, 1);
+	assert_string_equal(r->frames[0].function, "f");
+	return r->frames[0].file;
+}
+
+/* As for definitions. Whoever has no time left keeps the names, which is counted. */
+static void test_sources_of_frozen_modules_take_time(void **state)
+{
+	struct interp_store *store = NULL;
+	struct process greedy, second, other;
+	struct source *source;
+
+	(void)state;
+	assert_int_equal(interp_store_new(1 << 20, &store), 0);
+	greedy = new_frozen(0, 1000, store);
+	second = new_frozen(1, 1000, store);
+	other = new_frozen(2, 1001, store);
+	share.is_shared = false;
+	assert_string_equal(file_of_frozen(&greedy), "/lib64/python3.11/pkg/__init__.py");
+	source = &sym->table.sources[sym->table.nr_sources - 1];
+	assert_true(source->search_ns > 0);
+	assert_int_equal(share.nr_put_off, 0);
+	source->search_ns = UINT64_C(10000000000);
+	assert_string_equal(file_of_frozen(&second), "<frozen pkg>");
+	assert_int_equal(share.nr_put_off, 1);
+	assert_string_equal(file_of_frozen(&other), "/lib64/python3.11/pkg/__init__.py");
+	assert_int_equal(share.nr_put_off, 1);
+	end_frozen(&greedy);
+	end_frozen(&second);
+	end_frozen(&other);
+	interp_store_free(store);
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)
 
 int main(int argc, char **argv)
@@ -294,6 +377,7 @@ int main(int argc, char **argv)
 		TEST(test_defs_of_others_have_their_own_time),
 		TEST(test_stuck_definition),
 		TEST(test_late_definition),
+		TEST(test_sources_of_frozen_modules_take_time),
 	};
 
 	if (argc && !strcmp(argv[0], WORKER_ARGV0))

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +16,7 @@
 #include "process/process.h"
 #include "runtime/python/frozen.h"
 #include "lib/scratch.h"
+#include "lib/slow_opener.h"
 
 static void test_modules(void **state)
 {
@@ -98,7 +100,7 @@ static void make(const char *root, const char *path)
 static void test_find(void **state)
 {
 	char root[SCRATCH_BYTES], path[256];
-	struct python_frozen where = {.folders_left = 100};
+	struct python_frozen where = {.places_left = 100, .until_ns = UINT64_MAX};
 	struct mapping mappings[] = {
 		{.kind = MAPPING_FILE, .path = "/usr/lib/libc.so.6"},
 		{.kind = MAPPING_FILE, .path = "/of-the-target/bin/python3.11"},
@@ -120,11 +122,11 @@ static void test_find(void **state)
 	assert_string_equal(path, "/of-the-target/lib/python3.11/pkg/__init__.py");
 	assert_int_equal(python_frozen_find(&proc, &where, "<frozen getpath>", path, 256),
 			 0);
-	/* Both "lib" and "lib64" were searched for the last one. */
-	assert_int_equal(where.folders_left, 100 - 4);
-	where.folders_left = 0;
+	/* Of both "lib" and "lib64", two places each for the last one. */
+	assert_int_equal(where.places_left, 100 - 7);
+	where.places_left = 0;
 	assert_int_equal(python_frozen_find(&proc, &where, "<frozen pkg>", path, 256), 0);
-	where = (struct python_frozen){.folders_left = 1};
+	where = (struct python_frozen){.places_left = 1, .until_ns = UINT64_MAX};
 	/* Python was upgraded meanwhile. */
 	mappings[1].deleted = true;
 	assert_int_equal(python_frozen_find(&proc, &where, "<frozen pkg>", path, 256), 0);
@@ -138,7 +140,7 @@ static void test_mappings_are_walked_once(void **state)
 	enum {
 		NR = 4 * PYTHON_FROZEN_INTERPRETERS
 	};
-	struct python_frozen where = {.folders_left = 100};
+	struct python_frozen where = {.places_left = 100, .until_ns = UINT64_MAX};
 	char root[SCRATCH_BYTES], path[256], other[NR][32];
 	struct mapping mappings[NR];
 	struct process proc = {
@@ -156,20 +158,90 @@ static void test_mappings_are_walked_once(void **state)
 	assert_true(python_frozen_find(&proc, &where, "<frozen pkg>", path, 256));
 	/* What has no folder is listed, too: whole paths are looked at later, and counted. */
 	assert_int_equal(where.nr, 2);
-	assert_int_equal(where.folders_left, 100 - 3);
+	assert_int_equal(where.places_left, 100 - 5);
 	proc.maps.nr = 0;
 	assert_true(python_frozen_find(&proc, &where, "<frozen pkg>", path, 256));
 	assert_string_equal(path, "/a/lib/python3.11/pkg.py");
 
 	proc.maps.nr = NR;
-	where = (struct python_frozen){.folders_left = 100};
+	where = (struct python_frozen){.places_left = 100, .until_ns = UINT64_MAX};
 	for (size_t i = 0; i < NR; i++) {
 		snprintf(other[i], sizeof(other[i]), "/%zu/bin/python3.11", i);
 		mappings[i].path = other[i];
 	}
 	assert_false(python_frozen_find(&proc, &where, "<frozen pkg>", path, 256));
 	assert_int_equal(where.nr, PYTHON_FROZEN_INTERPRETERS);
-	assert_int_equal(where.folders_left, 100 - 2 * PYTHON_FROZEN_INTERPRETERS);
+	assert_int_equal(where.places_left, 100 - 4 * PYTHON_FROZEN_INTERPRETERS);
+	close(proc.root_fd);
+	scratch_remove(root);
+}
+
+static struct process new_target(const char *root, struct mapping *mapping)
+{
+	*mapping = (struct mapping){.kind = MAPPING_FILE, .path = "/a/bin/python3.11"};
+	make(root, "/a/lib/python3.11/pkg/__init__.py");
+	return (struct process){.uid = getuid(),
+				.tenant.uid = 1000,
+				.maps = {.items = mapping, .nr = 1},
+				.root_fd = open(root, O_PATH | O_CLOEXEC)};
+}
+
+/* Each place may be in a slow file system: the rest is searched in the next step. */
+static void test_time_is_over(void **state)
+{
+	struct python_frozen where = {.places_left = 100};
+	char root[SCRATCH_BYTES], path[256];
+	struct mapping mapping;
+	struct process proc;
+
+	(void)state;
+	scratch_make(root, 0700);
+	proc = new_target(root, &mapping);
+	assert_int_equal(python_frozen_find(&proc, &where, "<frozen pkg>", path, 256),
+			 -EAGAIN);
+	assert_int_equal(where.places_left, 100);
+	/* pkg.py was not there. */
+	where.next = 1;
+	assert_int_equal(python_frozen_find(&proc, &where, "<frozen pkg>", path, 256),
+			 -EAGAIN);
+	where.until_ns = UINT64_MAX;
+	assert_true(python_frozen_find(&proc, &where, "<frozen pkg>", path, 256) > 0);
+	assert_string_equal(path, "/a/lib/python3.11/pkg/__init__.py");
+	assert_int_equal(where.places_left, 99);
+	assert_int_equal(where.next, 0);
+	assert_false(where.was_cut);
+	close(proc.root_fd);
+	scratch_remove(root);
+}
+
+/* Where a tenant's files were slow, none is looked for, which is told. */
+static void test_slow_files(void **state)
+{
+	struct look itself = {.where = LOOK_ITSELF, .what = LOOK_FACTS};
+	struct python_frozen where = {.places_left = 100, .until_ns = UINT64_MAX};
+	char root[SCRATCH_BYTES], path[256];
+	struct mapping mapping;
+	struct process proc;
+
+	(void)state;
+	scratch_make(root, 0700);
+	proc = new_target(root, &mapping);
+	assert_int_equal(opener_begin(NULL), 0);
+	opener_share();
+	/* The first request starts the opener. */
+	assert_true(python_frozen_find(&proc, &where, "<frozen pkg>", path, 256) > 0);
+	while (opener_has_time(proc.tenant))
+		assert_int_equal(slow_opener_look(proc.root_fd, proc.tenant, &itself), 0);
+	/* So that its debt does not pass at once. */
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(slow_opener_look(proc.root_fd, proc.tenant, &itself), 0);
+	assert_int_equal(python_frozen_find(&proc, &where, "<frozen pkg>", path, 256), 0);
+	assert_true(where.was_cut);
+	where = (struct python_frozen){.places_left = 100, .until_ns = UINT64_MAX};
+	proc.tenant.uid = 1001;
+	assert_true(python_frozen_find(&proc, &where, "<frozen pkg>", path, 256) > 0);
+	assert_false(where.was_cut);
+	opener_end();
 	close(proc.root_fd);
 	scratch_remove(root);
 }
@@ -181,6 +253,8 @@ int main(void)
 		cmocka_unit_test(test_dirs),
 		cmocka_unit_test(test_find),
 		cmocka_unit_test(test_mappings_are_walked_once),
+		cmocka_unit_test(test_time_is_over),
+		cmocka_unit_test(test_slow_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
