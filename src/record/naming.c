@@ -121,7 +121,7 @@ int naming_begin(struct naming *n, struct intake *in, struct error *err)
 static int read_source(void *ctx, const char *path, char **ret, size_t *ret_len,
 		       int64_t *ret_mtime_ns)
 {
-	const struct naming *n = ctx;
+	struct naming *n = ctx;
 	struct look_facts facts = {0};
 	int rc = source_names_read(&n->builder.files, path, ret, ret_len, &facts);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/hashmap.h"
 #include "base/strpool.h"
@@ -325,6 +326,7 @@ int profile_builder_add_code(struct profile_builder *f)
 #define MAX_STACK      (LB_MAX_FRAMES + LB_MAX_KERN_FRAMES)
 #define ROWS_AT_ONCE   65536 /* each file is opened once per this many rows */
 #define ROWS_OF_A_STEP 1024 /* a few milliseconds */
+#define ADD_NS         UINT64_C(20000000) /* of a step: no row is added after that */
 
 static void work_deinit(struct builder_work *w)
 {
@@ -814,11 +816,14 @@ static void serve(struct profile_builder *f, struct tenant who)
 	source_names_serve(&f->files, who);
 }
 
+/* A row may have source files of a slow file system, which are compared with others. */
 static void add_piece(struct profile_builder *f)
 {
 	struct builder_work *w = &f->work;
+	uint64_t until_ns = clock_now_ns() + ADD_NS;
 
-	for (size_t end = piece_end(w); w->next < end; w->next++) {
+	for (size_t end = piece_end(w); w->next < end && clock_now_ns() < until_ns;
+	     w->next++) {
 		const struct row *row = &w->rows.items[w->next];
 		const struct row_stack *stack = stack_table_stack(&w->rows, row);
 

@@ -8,11 +8,11 @@
 
 #include "analyze/source.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/target_fd.h"
 #include "base/vec.h"
-#include "opener/opener.h"
 
 enum content_state {
 	CONTENT_UNSEEN,
@@ -121,6 +121,47 @@ static bool take(struct source_names *files, struct quota *q, uint64_t *left, ui
 	return has_room;
 }
 
+/*
+ * May the file be opened now? Not of a tenant whose files were slow; without tenants, which
+ * share the opener's time, there is a time for all.
+ */
+static bool has_time(const struct source_names *files, const struct source_name *file)
+{
+	return (files->is_shared || files->took_ns < SOURCE_NAMES_MAX_NS) &&
+	       process_has_time(file->user);
+}
+
+static bool may_compare(struct source_names *files, const struct source_name *file)
+{
+	bool may = has_time(files, file);
+
+	files->was_refused |= !may;
+	return may;
+}
+
+static int open_file(struct source_names *files, const struct source_name *file,
+		     struct look_facts *ret)
+{
+	uint64_t begin_ns = clock_now_ns();
+	int fd = process_open_in_root(file->user, file->root_id, file->path,
+				      SOURCE_MAX_FILE_BYTES, ret);
+
+	files->took_ns += clock_now_ns() - begin_ns;
+	return fd;
+}
+
+static int read_file(struct source_names *files, const struct source_name *file,
+		     uint64_t max, char **ret, size_t *ret_len,
+		     struct look_facts *ret_facts)
+{
+	uint64_t begin_ns = clock_now_ns();
+	int rc = process_read_in_root(file->user, file->root_id, file->path, max, ret,
+				      ret_len, ret_facts);
+
+	files->took_ns += clock_now_ns() - begin_ns;
+	return rc;
+}
+
 /* Return: false: it was not looked at. */
 static bool look(struct source_names *files, struct source_name *file)
 {
@@ -130,11 +171,11 @@ static bool look(struct source_names *files, struct source_name *file)
 
 	if (content->state != CONTENT_UNSEEN)
 		return true;
-	if (!take(files, &files->looks, &files->looks_left, 1))
+	if (!may_compare(files, file) ||
+	    !take(files, &files->looks, &files->looks_left, 1))
 		return false;
 	content->state = CONTENT_ABSENT;
-	fd = process_open_in_root(file->user, file->root_id, file->path,
-				  SOURCE_MAX_FILE_BYTES, &facts);
+	fd = open_file(files, file, &facts);
 	if (fd >= 0)
 		*content = (struct file_content){.state = CONTENT_SEEN,
 						 .dev = facts.dev,
@@ -153,11 +194,10 @@ static bool read_hash(struct source_names *files, struct source_name *file)
 
 	if (content->state == CONTENT_HASHED)
 		return true;
-	if (!take(files, &files->bytes, &files->bytes_left, max))
+	if (!may_compare(files, file) ||
+	    !take(files, &files->bytes, &files->bytes_left, max))
 		return false;
-	if (process_read_in_root(file->user, file->root_id, file->path, max, &text, &len,
-				 &facts) ||
-	    len != content->size)
+	if (read_file(files, file, max, &text, &len, &facts) || len != content->size)
 		return false;
 	source_hash(text, len, content->sha256);
 	content->state = CONTENT_HASHED;
@@ -251,14 +291,14 @@ static uint32_t decide(struct source_names *files, const char *path,
 	uint32_t first = find(files, key_of(path, KEY_PATH, 0)), item,
 		 last = HASHMAP_NONE;
 	size_t nr_known = 0, nr_own = 0;
-	bool may_compare;
+	bool is_seen;
 
 	files->was_refused = false;
-	may_compare = first != HASHMAP_NONE && look(files, &added);
+	is_seen = first != HASHMAP_NONE && look(files, &added);
 	for (item = first; item != HASHMAP_NONE; item = files->items[item].next) {
 		struct source_name *known = &files->items[item];
 
-		if (may_compare && is_same(files, known, &added)) {
+		if (is_seen && is_same(files, known, &added)) {
 			if (known->content.state == CONTENT_ABSENT && !files->is_shared) {
 				known->user = user;
 				known->root_id = added.root_id;
@@ -351,7 +391,7 @@ static bool is_still(const struct file_content *content, const char *text, size_
 	return !memcmp(hash, content->sha256, sizeof(hash));
 }
 
-int source_names_read(const struct source_names *files, const char *name, char **ret,
+int source_names_read(struct source_names *files, const char *name, char **ret,
 		      size_t *ret_len, struct look_facts *ret_facts)
 {
 	const struct source_name *file = find_name(files, name);
@@ -361,10 +401,9 @@ int source_names_read(const struct source_names *files, const char *name, char *
 
 	if (!file)
 		return -ENOENT;
-	if (!opener_has_time(file->user->tenant))
+	if (!has_time(files, file))
 		return -EBUSY;
-	rc = process_read_in_root(file->user, file->root_id, file->path,
-				  SOURCE_MAX_FILE_BYTES, &text, &len, ret_facts);
+	rc = read_file(files, file, SOURCE_MAX_FILE_BYTES, &text, &len, ret_facts);
 	if (rc)
 		return rc;
 	if (file->is_joined && !is_still(&file->content, text, len, ret_facts))

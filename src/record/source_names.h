@@ -22,6 +22,8 @@
 #define SOURCE_NAMES_MAX_LOOKS 8192
 /* Most bytes read to compare files. */
 #define SOURCE_NAMES_MAX_BYTES ((uint64_t)64 << 20)
+/* Time for files of a profile, where it is not of many users: these share the opener's. */
+#define SOURCE_NAMES_MAX_NS UINT64_C(10000000000)
 /* Most different files with one path. */
 #define SOURCE_NAMES_MAX_OF_A_PATH 256
 
@@ -35,6 +37,7 @@ struct source_names {
 	struct tenant who; /* is served: pays */
 	uint64_t looks_left, bytes_left;
 	struct quota looks, bytes, places;
+	uint64_t took_ns; /* to open and read files */
 	bool was_refused; /* a look or bytes, for the file that is decided */
 	/* Files that were not compared, or have no name, because a maximum was reached. */
 	uint64_t nr_not_told;
@@ -65,7 +68,7 @@ const char *source_names_find(struct source_names *files, const char *file,
  * ran its code. @ret  heap, terminated. Return: 0, -ESTALE if it is not any more what was
  * compared with the files of other roots that have its name, or another -errno.
  */
-int source_names_read(const struct source_names *files, const char *name, char **ret,
+int source_names_read(struct source_names *files, const char *name, char **ret,
 		      size_t *ret_len, struct look_facts *ret_facts);
 
 /**

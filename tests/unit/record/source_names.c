@@ -15,6 +15,7 @@
 
 #include "record/source_names.h"
 #include "lib/scratch.h"
+#include "lib/slow_opener.h"
 
 #define NR_ROOTS (SOURCE_NAMES_MAX_OF_A_PATH + 8)
 
@@ -406,6 +407,66 @@ static void too_many_looks_are_told(void **state)
 	assert_int_equal(files.nr_not_told, 1);
 }
 
+/* Without tenants there is a time for all. */
+static void slow_files_of_one_user_are_not_waited_for(void **state)
+{
+	(void)state;
+	source_names_deinit(&files);
+	source_names_init(&files, p, false);
+	for (unsigned int i = 0; i < 3; i++)
+		make_root(i, "one");
+	assert_ptr_equal(name_in(1), name_in(0));
+	assert_true(files.took_ns > 0);
+	files.took_ns = SOURCE_NAMES_MAX_NS;
+	assert_ptr_not_equal(name_in(2), name_in(0));
+	assert_int_equal(files.nr_not_told, 1);
+	assert_int_equal(files.looks_left, SOURCE_NAMES_MAX_LOOKS - 2);
+	assert_not_read(name_in(0), -EBUSY);
+}
+
+/* Lets the files of alice be so slow that none is opened any more. */
+static void make_slow(unsigned int root)
+{
+	struct look itself = {.where = LOOK_ITSELF, .what = LOOK_FACTS};
+	int at = processes[root].root_fd;
+
+	assert_int_equal(opener_begin(NULL), 0);
+	opener_share();
+	/* The first request starts the opener. */
+	assert_int_equal(opener_look_at(at, alice, &itself), 0);
+	while (opener_has_time(alice))
+		assert_int_equal(slow_opener_look(at, alice, &itself), 0);
+	/* So that its debt does not pass at once. */
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(slow_opener_look(at, alice, &itself), 0);
+}
+
+/* Another's slow files are not compared; what is not of him is. */
+static void slow_files_of_a_tenant_are_not_waited_for(void **state)
+{
+	(void)state;
+	make_root(0, "one");
+	make_root(1, "four");
+	make_root(2, "one");
+	make_root(3, "five");
+	make_root(4, "one");
+	processes[1].tenant = processes[2].tenant = alice;
+	/* It is of another size, and so not read. */
+	assert_ptr_not_equal(name_in(1), name_in(0));
+	assert_int_equal(files.bytes_left, SOURCE_NAMES_MAX_BYTES);
+	make_slow(1);
+	assert_ptr_not_equal(name_in(2), name_in(0));
+	assert_int_equal(files.looks_left, SOURCE_NAMES_MAX_LOOKS - 2);
+	assert_int_equal(files.nr_not_told, 1);
+	assert_ptr_not_equal(name_in(3), name_in(1));
+	assert_int_equal(files.bytes_left, SOURCE_NAMES_MAX_BYTES);
+	assert_int_equal(files.nr_not_told, 2);
+	assert_ptr_equal(name_in(4), name_in(0));
+	assert_not_read(name_in(1), -EBUSY);
+	assert_reads(name_in(0), "one");
+	opener_end();
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -424,6 +485,8 @@ int main(void)
 		TEST(a_tenant_takes_a_quarter_of_the_looks),
 		TEST(a_tenant_takes_a_quarter_of_the_bytes),
 		TEST(too_many_looks_are_told),
+		TEST(slow_files_of_one_user_are_not_waited_for),
+		TEST(slow_files_of_a_tenant_are_not_waited_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
