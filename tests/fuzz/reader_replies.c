@@ -104,7 +104,7 @@ static void walk(struct worker *reader)
 	struct jit_list_stats stats;
 	uint64_t nr_found = 0;
 
-	if (jit_list_walk(reader, 1, 0x5000, UINT64_MAX, known, 1, found, &nr_found,
+	if (jit_list_walk(reader, 1, 0x5000, UINT64_MAX, known, 1, NULL, found, &nr_found,
 			  &stats) != WORKER_OK)
 		assert(stats.result == LIST_NONE);
 	assert(stats.result < NR_LIST_WALKS);

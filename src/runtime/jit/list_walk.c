@@ -16,6 +16,7 @@ struct list_call {
 	pid_t pid;
 	uint64_t descriptor_addr;
 	uint64_t end_ns;
+	list_is_its_fn is_its;
 	list_found_fn found;
 	void *ctx;
 	struct list_object *known; /* the caller's, then those found by this walk */
@@ -112,14 +113,18 @@ static int take_object(struct list_call *w, struct wire_reader *r)
 	return 0;
 }
 
-/* Parses one reply. Return: as take_object(). */
+/*
+ * Parses one reply. A list has fewer objects than may be known; one that a compromised reader
+ * makes up must not take long. Return: as take_object().
+ */
 static int take_reply(struct list_call *w, struct wire_reader *r)
 {
+	size_t nr = 0;
 	uint32_t result;
 
 	w->stats.nr_known = 0;
 	while (wire_get_u32(r) == 1) {
-		int rc = take_object(w, r);
+		int rc = nr++ < LIST_MAX_KNOWN ? take_object(w, r) : -EBADMSG;
 
 		if (rc)
 			return rc;
@@ -143,6 +148,10 @@ static enum worker_answer walk_in_calls(struct list_call *w)
 
 		if (answer != WORKER_OK)
 			return answer;
+		if (w->is_its && !w->is_its(w->ctx)) {
+			w->stats.result = LIST_NONE;
+			return WORKER_OK;
+		}
 		/* Already compared in this walk; a changed one has a second entry. */
 		for (size_t i = 0; i < w->nr_known; i++)
 			w->known[i].ends = 0;
@@ -162,13 +171,14 @@ static enum worker_answer walk_in_calls(struct list_call *w)
 enum worker_answer jit_list_walk(struct worker *reader, pid_t pid,
 				 uint64_t descriptor_addr, uint64_t end_ns,
 				 const struct list_object *known, size_t nr_known,
-				 list_found_fn found, void *ctx,
+				 list_is_its_fn is_its, list_found_fn found, void *ctx,
 				 struct jit_list_stats *ret)
 {
 	struct list_call w = {.reader = reader,
 			      .pid = pid,
 			      .descriptor_addr = descriptor_addr,
 			      .end_ns = end_ns,
+			      .is_its = is_its,
 			      .found = found,
 			      .ctx = ctx,
 			      .stats = {.result = LIST_NONE}};

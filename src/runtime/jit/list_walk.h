@@ -6,6 +6,7 @@
 #ifndef LB_RUNTIME_JIT_LIST_WALK_H
 #define LB_RUNTIME_JIT_LIST_WALK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -28,14 +29,20 @@ struct jit_list_stats {
 };
 
 /**
+ * Is the process still the one whose list is walked? Asked after each call of the reader, whose
+ * answer is dropped if not: the pid may have been used again.
+ */
+typedef bool (*list_is_its_fn)(void *ctx);
+
+/**
  * Walks the list once, in as many calls as its new objects need.
  *
- * @pid    not stopped, may exit: check its identity (start time) afterwards, before
- *       using any result
+ * @pid    not stopped, may exit: see @is_its. Check it also before using the result
  * @end_ns CLOCK_MONOTONIC: one call, and no new call after this time
  * @known  objects not to read again; those beyond LIST_MAX_ENTRIES count as unknown. If
  *         list_object.ends is 0, a new object with the same addresses and size is taken
  *         for the old one.
+ * @is_its NULL: it is not asked, as the process is a child
  * @found  called for each listed registration; in later calls it gets those of earlier
  *         calls as LIST_KNOWN. Never called with LIST_LATER. After LIST_OK, an object
  *         of @known for which it was not called is not listed any more.
@@ -49,7 +56,7 @@ struct jit_list_stats {
 enum worker_answer jit_list_walk(struct worker *reader, pid_t pid,
 				 uint64_t descriptor_addr, uint64_t end_ns,
 				 const struct list_object *known, size_t nr_known,
-				 list_found_fn found, void *ctx,
+				 list_is_its_fn is_its, list_found_fn found, void *ctx,
 				 struct jit_list_stats *ret);
 
 #endif

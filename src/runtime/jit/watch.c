@@ -42,6 +42,8 @@
 #define PROMPT_DOUBLINGS 8
 /* pause when there was no room for its objects */
 #define FULL_PAUSE_NS 10000000000ULL
+/* Mappings of a process, in a look, whose files cannot be probed yet. */
+#define MAX_WAITING 8
 
 /* A queued jit_event, followed by the object's bytes. */
 struct queued {
@@ -277,7 +279,9 @@ static bool add_descriptor(struct jit_watch *w, struct process *p,
 	struct jit_inode inode = {0};
 	bool is_probed = false;
 
-	if (has_descriptor(c, descriptor_ip))
+	/* Before the file is looked at: a target may have any number of mappings. */
+	if (has_descriptor(c, descriptor_ip) ||
+	    c->nr_descriptors == JIT_CODE_MAX_DESCRIPTORS)
 		return true;
 	if (w->config.probing == JIT_PROBING_NONE)
 		log_debug("%s has the GDB JIT interface, not probed", m->file->path);
@@ -285,8 +289,6 @@ static bool add_descriptor(struct jit_watch *w, struct process *p,
 		inode = probe_mapped(w, p, m, point, &is_probed);
 	if (inode.is_pending)
 		return false;
-	if (c->nr_descriptors == JIT_CODE_MAX_DESCRIPTORS)
-		return true;
 	c->probes[c->nr_descriptors] = inode.number;
 	c->descriptor_ips[c->nr_descriptors++] = descriptor_ip;
 	c->is_unprobed |= !is_probed;
@@ -299,6 +301,7 @@ static void search_mappings(struct jit_watch *w, struct process *p)
 {
 	struct jit_code *c = &p->jit_code;
 	bool is_complete = true, is_later = false;
+	unsigned int nr_waiting = 0;
 
 	if (c->walks.nr_maps_checked == maps_nr_ever(&p->maps))
 		return;
@@ -310,9 +313,12 @@ static void search_mappings(struct jit_watch *w, struct process *p)
 			continue;
 		is_complete &= m->file != NULL;
 		point = interface_of(w, p, m->file, &is_later);
-		if (point && point->register_off - m->file_off < m->end - m->start)
-			is_complete &= add_descriptor(w, p, m, point);
+		if (!point || point->register_off - m->file_off >= m->end - m->start)
+			continue;
+		if (nr_waiting < MAX_WAITING && !add_descriptor(w, p, m, point))
+			nr_waiting++;
 	}
+	is_complete &= !nr_waiting;
 	if (c->nr_descriptors)
 		process_read_command(w->processes, p);
 	w->look_wanted |= is_later;
@@ -332,6 +338,13 @@ struct list_look {
 	bool no_memory, no_room;
 	bool has_news;
 };
+
+static bool is_its(void *ctx)
+{
+	struct list_look *walk = ctx;
+
+	return process_is_alive(walk->w->processes, walk->p);
+}
 
 static void found(void *ctx, const struct list_object *object, enum list_state state,
 		  const void *bytes)
@@ -434,7 +447,8 @@ static enum worker_answer walk_list(struct list_look *walk, uint64_t descriptor_
 		nr++;
 	}
 	return jit_list_walk(walk->w->reader->worker, (pid_t)walk->p->tgid, descriptor_ip,
-			     calls_until_ns(walk->w), known, nr, found, walk, ret);
+			     calls_until_ns(walk->w), known, nr, is_its, found, walk,
+			     ret);
 }
 
 /*

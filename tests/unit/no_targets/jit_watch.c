@@ -5,6 +5,7 @@
  */
 #include "runtime/jit/watch.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +15,9 @@
 #include <cmocka.h>
 
 #include "collect/jit_probe.h"
+#include "decode/jit/interface.h"
 #include "lib/fake_clock.h"
+#include "process/file.h"
 #include "process/table.h"
 #include "runtime/jit/inodes.h"
 #include "runtime/jit/list_walk.h"
@@ -74,6 +77,7 @@ static struct proc {
 	struct process process;
 	uint64_t walk_ns; /* what a call of the reader takes */
 	size_t nr_walks;
+	bool goes_in_walk, is_gone; /* its pid is another's */
 } procs[MAX_PROCS];
 static size_t nr_procs;
 
@@ -128,15 +132,18 @@ bool process_is_sampled(const struct process_table *t, const struct process *p)
 
 bool process_is_alive(struct process_table *t, const struct process *p)
 {
-	(void)t, (void)p;
-	return true;
+	(void)t;
+	return !procs[p->tgid - 1].is_gone;
 }
+
+static size_t nr_found_mapped; /* times that a mapped file was opened */
 
 int process_find_mapped(struct process_table *t, const struct process *p,
 			const struct mapping *m, bool *ret_by_path)
 {
 	(void)t, (void)p, (void)m, (void)ret_by_path;
-	return -1;
+	nr_found_mapped++;
+	return -ESRCH;
 }
 
 void process_read_command(struct process_table *t, struct process *p)
@@ -147,8 +154,8 @@ void process_read_command(struct process_table *t, struct process *p)
 bool file_facts_are_there(struct target_file *file, struct shared_worker *by,
 			  struct tenant who)
 {
-	(void)file, (void)by, (void)who;
-	return false;
+	(void)by, (void)who;
+	return file->facts;
 }
 
 int jit_code_register(struct jit_code *c, struct jit_store *s,
@@ -228,12 +235,14 @@ void jit_inodes_free(struct jit_inodes *inodes)
 	(void)inodes;
 }
 
+static bool probes_wait;
+
 struct jit_inode jit_inodes_probe(struct jit_inodes *inodes, struct tenant who, int fd,
 				  const struct target_file *target,
 				  const struct jit_interface *point)
 {
 	(void)inodes, (void)who, (void)fd, (void)target, (void)point;
-	return (struct jit_inode){0};
+	return (struct jit_inode){.is_pending = probes_wait};
 }
 
 bool jit_inodes_settle(struct jit_inodes *inodes, int timeout_ms)
@@ -272,16 +281,17 @@ void jit_inodes_remove_unused(struct jit_inodes *inodes)
 static uint32_t walked[MAX_WALKS]; /* indices in procs */
 static uint64_t calls_until_ns[MAX_WALKS];
 static size_t nr_walked;
+static enum list_walk last_result;
 
 enum worker_answer jit_list_walk(struct worker *worker, pid_t pid,
 				 uint64_t descriptor_addr, uint64_t end_ns,
 				 const struct list_object *known, size_t nr_known,
-				 list_found_fn found, void *ctx,
+				 list_is_its_fn is_its, list_found_fn found, void *ctx,
 				 struct jit_list_stats *ret)
 {
 	struct proc *proc = &procs[pid - 1];
 
-	(void)known, (void)nr_known, (void)found, (void)ctx;
+	(void)known, (void)nr_known, (void)found;
 	assert_ptr_equal(worker, reader.worker);
 	assert_true(tenant_is_same(served, proc->process.tenant));
 	assert_true(descriptor_addr < proc->process.jit_code.nr_descriptors);
@@ -290,7 +300,9 @@ enum worker_answer jit_list_walk(struct worker *worker, pid_t pid,
 	calls_until_ns[nr_walked++] = end_ns;
 	proc->nr_walks++;
 	fake_now_ns += proc->walk_ns;
-	*ret = (struct jit_list_stats){.result = LIST_OK};
+	proc->is_gone = proc->goes_in_walk;
+	last_result = is_its(ctx) ? LIST_OK : LIST_NONE;
+	*ret = (struct jit_list_stats){.result = last_result};
 	return WORKER_OK;
 }
 
@@ -311,16 +323,22 @@ static struct proc *add_process(uint32_t uid, uint64_t walk_ns)
 	return proc;
 }
 
-static void begin(bool is_shared)
+static void begin_probing(enum jit_probing probing, bool is_shared)
 {
-	const struct jit_watch_config config = {.probing = JIT_PROBING_NONE};
+	const struct jit_watch_config config = {.probing = probing};
 
 	fake_now_ns = 1000 * CLOCK_SECOND_NS;
-	nr_procs = nr_walked = 0;
+	nr_procs = nr_walked = nr_found_mapped = 0;
+	probes_wait = false;
 	shared_worker_init(&decoder, NULL, is_shared);
 	shared_worker_init(&reader, NULL, is_shared);
 	assert_int_equal(jit_watch_new(&config, NULL, NULL, &decoder, &reader, &w, NULL),
 			 0);
+}
+
+static void begin(bool is_shared)
+{
+	begin_probing(JIT_PROBING_NONE, is_shared);
 }
 
 static int end(void **state)
@@ -450,6 +468,88 @@ static void without_neighbours_all_take_turns(void **state)
 	}
 }
 
+/* The pid is used again during a walk. */
+static void who_is_gone_has_no_list(void **state)
+{
+	struct proc *proc;
+
+	(void)state;
+	begin(false);
+	proc = add_process(1000, 0);
+	proc->process.jit_code.walk_wanted = true;
+	jit_watch_drain(w);
+	assert_true(proc->process.jit_code.was_walked);
+	proc->process.jit_code.was_walked = false;
+	proc->goes_in_walk = true;
+	fake_now_ns += 10 * CLOCK_SECOND_NS;
+	jit_watch_drain(w);
+	assert_int_equal(proc->nr_walks, 2);
+	assert_false(proc->process.jit_code.was_walked);
+	assert_int_equal(last_result, LIST_NONE);
+}
+
+#define NR_MAPPINGS 100
+
+/* Maps a file with the interface again and again, each time at another address. */
+static void map_often(struct process *p)
+{
+	static const struct jit_interface point = {.register_off = 16};
+	static struct file_facts facts;
+	static struct target_file file = {.id = 1, .fd = -1, .path = "lib.so"};
+	static struct mapping mappings[NR_MAPPINGS];
+
+	facts.runtimes[RUNTIME_JIT].is_known = true;
+	memcpy(facts.runtimes[RUNTIME_JIT].words, &point, sizeof(point));
+	file.facts = &facts;
+	for (size_t i = 0; i < NR_MAPPINGS; i++)
+		mappings[i] = (struct mapping){.start = 0x10000 * (i + 1),
+					       .end = 0x10000 * (i + 1) + 0x1000,
+					       .kind = MAPPING_FILE,
+					       .path = "lib.so",
+					       .file = &file,
+					       .until_ns = UINT64_MAX};
+	p->maps.items = mappings;
+	p->maps.nr = NR_MAPPINGS;
+	p->jit_code.nr_descriptors = 0;
+	p->jit_code.walks.is_banned = true; /* there is no list */
+}
+
+static void mappings_without_a_place_are_not_looked_at(void **state)
+{
+	struct process *p;
+
+	(void)state;
+	begin_probing(JIT_PROBING_ALL, false);
+	p = &add_process(1000, 0)->process;
+	map_often(p);
+	p->jit_code.walks.nr_maps_checked = SIZE_MAX;
+	jit_watch_drain(w);
+	assert_int_equal(p->jit_code.nr_descriptors, JIT_CODE_MAX_DESCRIPTORS);
+	assert_int_equal(nr_found_mapped, JIT_CODE_MAX_DESCRIPTORS);
+	jit_watch_drain(w);
+	assert_int_equal(nr_found_mapped, JIT_CODE_MAX_DESCRIPTORS);
+}
+
+/* While a file waits to be probed, a look opens few of its mappings. */
+static void few_mappings_wait_to_be_probed(void **state)
+{
+	struct process *p;
+
+	(void)state;
+	begin_probing(JIT_PROBING_ALL, false);
+	p = &add_process(1000, 0)->process;
+	map_often(p);
+	p->maps.items[0].file->fd = 1000;
+	p->jit_code.walks.nr_maps_checked = SIZE_MAX;
+	probes_wait = true;
+	jit_watch_drain(w);
+	assert_int_equal(nr_found_mapped, 8);
+	assert_int_equal(p->jit_code.nr_descriptors, 0);
+	probes_wait = false;
+	jit_watch_drain(w);
+	assert_int_equal(p->jit_code.nr_descriptors, JIT_CODE_MAX_DESCRIPTORS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -459,6 +559,10 @@ int main(void)
 					  end),
 		cmocka_unit_test_teardown(who_was_left_comes_in_the_next_look, end),
 		cmocka_unit_test_teardown(a_look_makes_no_call_after_its_time, end),
+		cmocka_unit_test_teardown(who_is_gone_has_no_list, end),
+		cmocka_unit_test_teardown(mappings_without_a_place_are_not_looked_at,
+					  end),
+		cmocka_unit_test_teardown(few_mappings_wait_to_be_probed, end),
 		cmocka_unit_test_teardown(without_neighbours_all_take_turns, end),
 	};
 

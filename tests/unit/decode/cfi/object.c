@@ -397,7 +397,8 @@ static void test_numba(void **state)
 	assert_int_equal(jit_list_walk(reader, numba.pid,
 				       base_of(numba.pid, "libllvmlite.so") +
 					       point->descriptor_vaddr,
-				       UINT64_MAX, NULL, 0, compare_object, &numba, NULL),
+				       UINT64_MAX, NULL, 0, NULL, compare_object, &numba,
+				       NULL),
 			 WORKER_OK);
 	print_message("%u objects of Numba, %u rows\n", numba.nr_objects, numba.nr_rows);
 	assert_true(numba.nr_objects > 1);

@@ -140,6 +140,40 @@ static _Noreturn void be_restless(int tell)
 	}
 }
 
+/* ---- a reader ---- */
+
+#define LIES 1 /* address of a descriptor: the answer has as many objects as "pid" says */
+
+static int serve_or_lie(struct worker_call *call, struct wire_reader *request,
+			const int *fds, size_t nr_fds, struct wire_writer *reply)
+{
+	struct wire_reader peek = *request;
+	uint32_t nr = wire_get_u32(&peek);
+
+	if (wire_get_u64(&peek) != LIES)
+		return operations[READER_JIT_LIST](call, request, fds, nr_fds, reply);
+	for (uint32_t i = 0; i < nr; i++) {
+		wire_put_u32(reply, 1);
+		wire_put_u64(reply, i);
+		wire_put_u64(reply, 0);
+		wire_put_u64(reply, 0);
+		wire_put_u32(reply, LIST_KNOWN);
+		wire_put_bytes(reply, NULL, 0);
+	}
+	wire_put_u32(reply, 0);
+	wire_put_u32(reply, LIST_OK);
+	return 0;
+}
+
+static int be_reader(void)
+{
+	static worker_op ops[NR_OPERATIONS];
+
+	memcpy(ops, operations, sizeof(ops));
+	ops[READER_JIT_LIST] = serve_or_lie;
+	return worker_main(ops, NR_OPERATIONS);
+}
+
 /* ---- fixture ---- */
 
 struct fixture {
@@ -208,6 +242,7 @@ struct found {
 	struct list_object objects[128];
 	enum list_state states[128];
 	size_t nr;
+	size_t nr_calls;
 	size_t nr_mixed; /* with bytes of two marks or of freed memory */
 	uint64_t nr_bytes;
 };
@@ -247,7 +282,7 @@ static void assert_some_are_found(struct fixture *f)
 	struct found found = {0};
 
 	assert_int_equal(jit_list_walk(f->reader, f->pid, f->descriptor, UINT64_MAX, NULL,
-				       0, note, &found, &stats),
+				       0, NULL, note, &found, &stats),
 			 WORKER_OK);
 	assert_int_equal(stats.result, LIST_OK);
 	assert_int_equal(stats.nr_new, 3);
@@ -288,11 +323,12 @@ static void what_is_known_is_not_sent_again(void **state)
 
 	start_target(f, be_target);
 	assert_int_equal(jit_list_walk(f->reader, f->pid, f->descriptor, UINT64_MAX, NULL,
-				       0, note, &first, NULL),
+				       0, NULL, note, &first, NULL),
 			 WORKER_OK);
 	first.objects[first.nr++] = gone;
 	assert_int_equal(jit_list_walk(f->reader, f->pid, f->descriptor, UINT64_MAX,
-				       first.objects, first.nr, note, &second, &stats),
+				       first.objects, first.nr, NULL, note, &second,
+				       &stats),
 			 WORKER_OK);
 	assert_int_equal(stats.result, LIST_OK);
 	assert_int_equal(stats.nr_new, 0);
@@ -308,14 +344,14 @@ static void there_may_be_no_list(void **state)
 	uint64_t zero = 0;
 
 	assert_int_equal(jit_list_walk(f->reader, getpid(), (uintptr_t)&zero, UINT64_MAX,
-				       NULL, 0, note, NULL, &stats),
+				       NULL, 0, NULL, note, NULL, &stats),
 			 WORKER_OK);
 	assert_int_equal(stats.result, LIST_NONE);
 	start_target(f, be_target);
 	kill(f->pid, SIGKILL);
 	waitpid(f->pid, NULL, 0);
 	assert_int_equal(jit_list_walk(f->reader, f->pid, f->descriptor, UINT64_MAX, NULL,
-				       0, note, NULL, &stats),
+				       0, NULL, note, NULL, &stats),
 			 WORKER_OK);
 	assert_int_equal(stats.result, LIST_NONE);
 	f->pid = 0;
@@ -355,7 +391,8 @@ static void large_objects_come_in_several_calls(void **state)
 		struct found found = {0};
 
 		rc = jit_list_walk(f->reader, getpid(), (uintptr_t)&descriptor,
-				   UINT64_MAX, known, nr_known, note, &found, &stats);
+				   UINT64_MAX, known, nr_known, NULL, note, &found,
+				   &stats);
 		for (size_t i = 0; i < found.nr; i++) {
 			if (found.states[i] != LIST_NEW)
 				continue;
@@ -390,12 +427,75 @@ static void no_call_is_made_after_the_end(void **state)
 
 	for (int i = 0; i < NR; i++)
 		add(&e[i], new_object(BYTES, (uint8_t)i), BYTES);
-	rc = jit_list_walk(f->reader, getpid(), (uintptr_t)&descriptor, 0, NULL, 0, note,
-			   &(struct found){0}, &stats);
+	rc = jit_list_walk(f->reader, getpid(), (uintptr_t)&descriptor, 0, NULL, 0, NULL,
+			   note, &(struct found){0}, &stats);
 	assert_int_equal(stats.nr_calls, 1);
 	assert_true(rc == WORKER_DEADLINE || stats.result == LIST_MORE);
 	for (int i = 0; i < NR; i++)
 		free((void *)e[i].symfile);
+}
+
+static bool is_first_call(void *ctx)
+{
+	struct found *found = ctx;
+
+	return !found->nr_calls++;
+}
+
+static bool is_never(void *ctx)
+{
+	(void)ctx;
+	return false;
+}
+
+/* The pid is used again: what was read then is of another program. */
+static void who_is_another_has_no_objects(void **state)
+{
+	enum {
+		NR = 10,
+		BYTES = 4 << 20
+	};
+	static struct entry e[NR];
+	struct fixture *f = *state;
+	struct jit_list_stats stats;
+	struct found found = {0};
+
+	add_some();
+	assert_int_equal(jit_list_walk(f->reader, getpid(), (uintptr_t)&descriptor,
+				       UINT64_MAX, NULL, 0, is_never, note, &found,
+				       &stats),
+			 WORKER_OK);
+	assert_int_equal(stats.result, LIST_NONE);
+	assert_int_equal(stats.nr_calls, 1);
+	assert_int_equal(found.nr, 0);
+	for (int i = 0; i < NR; i++)
+		add(&e[i], new_object(BYTES, (uint8_t)i), BYTES);
+	/* On a busy machine the first call may be too short. */
+	if (jit_list_walk(f->reader, getpid(), (uintptr_t)&descriptor, UINT64_MAX, NULL,
+			  0, is_first_call, note, &found, &stats) == WORKER_OK) {
+		assert_int_equal(stats.result, LIST_NONE);
+		assert_int_equal(stats.nr_calls, 2);
+		assert_true(stats.nr_new < NR);
+	}
+	for (int i = 0; i < NR; i++)
+		free((void *)e[i].symfile);
+}
+
+/* A reader that was taken over makes up a list. */
+static void a_list_without_an_end_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	struct jit_list_stats stats;
+	struct found found = {0};
+
+	assert_int_equal(jit_list_walk(f->reader, LIST_MAX_KNOWN, LIES, UINT64_MAX, NULL,
+				       0, NULL, note, &found, &stats),
+			 WORKER_OK);
+	assert_int_equal(stats.result, LIST_OK);
+	assert_int_equal(stats.nr_known, LIST_MAX_KNOWN);
+	assert_int_equal(jit_list_walk(f->reader, LIST_MAX_KNOWN + 1, LIES, UINT64_MAX,
+				       NULL, 0, NULL, note, &found, &stats),
+			 WORKER_BAD_REPLY);
 }
 
 /* Only whole objects are returned, however often memory is reused. */
@@ -412,7 +512,8 @@ static void a_restless_list_gives_whole_objects(void **state)
 	while (now_ms() < begin_ms + 1500 ||
 	       (nr_new <= 100 && now_ms() < begin_ms + 60000)) {
 		assert_int_equal(jit_list_walk(f->reader, f->pid, f->descriptor,
-					       UINT64_MAX, NULL, 0, note, &found, &stats),
+					       UINT64_MAX, NULL, 0, NULL, note, &found,
+					       &stats),
 				 WORKER_OK);
 		assert_int_not_equal(stats.result, LIST_NONE);
 		nr_new += stats.nr_new;
@@ -445,8 +546,8 @@ static void memory_that_does_not_answer_is_told_apart(void **state)
 	add(&stuck, page, 4096);
 	start = now_ms();
 	assert_int_equal(jit_list_walk(f->reader, getpid(), (uintptr_t)&descriptor,
-				       UINT64_MAX, NULL, 0, note, &(struct found){0},
-				       &stats),
+				       UINT64_MAX, NULL, 0, NULL, note,
+				       &(struct found){0}, &stats),
 			 WORKER_DEADLINE);
 	assert_in_range(now_ms() - start, JIT_LIST_CALL_MS - 1, 60000);
 	assert_int_equal(stats.result, LIST_NONE);
@@ -454,8 +555,8 @@ static void memory_that_does_not_answer_is_told_apart(void **state)
 	drop(&stuck);
 	munmap(page, 4096);
 	assert_int_equal(jit_list_walk(f->reader, getpid(), (uintptr_t)&descriptor,
-				       UINT64_MAX, NULL, 0, note, &(struct found){0},
-				       &stats),
+				       UINT64_MAX, NULL, 0, NULL, note,
+				       &(struct found){0}, &stats),
 			 WORKER_OK);
 	assert_int_equal(stats.nr_new, 3);
 }
@@ -471,12 +572,14 @@ int main(int argc, char **argv)
 		TEST(there_may_be_no_list),
 		TEST(large_objects_come_in_several_calls),
 		TEST(no_call_is_made_after_the_end),
+		TEST(who_is_another_has_no_objects),
+		TEST(a_list_without_an_end_is_refused),
 		TEST(a_restless_list_gives_whole_objects),
 		TEST(memory_that_does_not_answer_is_told_apart),
 	};
 
 	if (argc > 0 && !strcmp(argv[0], WORKER_ARGV0))
-		return worker_main(operations, NR_OPERATIONS);
+		return be_reader();
 	if (argc > 0 && !strcmp(argv[0], TARGET_ARGV0))
 		be_target(STDOUT_FILENO);
 	return cmocka_run_group_tests(tests, NULL, NULL);
