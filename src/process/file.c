@@ -2,6 +2,7 @@
 #include "process/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +117,8 @@ int vdso_open(uint64_t *ret_size)
 	uint64_t start = getauxval(AT_SYSINFO_EHDR);
 	uint64_t end = start ? mapping_end(start) : 0;
 	_cleanup_close_ int fd = -1;
-	int err;
+	char path[64];
+	int err, read_fd;
 
 	if (end <= start || end - start > VDSO_MAX_BYTES)
 		return -ENOENT;
@@ -126,8 +128,13 @@ int vdso_open(uint64_t *ret_size)
 	err = io_write_all(fd, (const void *)(uintptr_t)start, end - start);
 	if (err)
 		return err;
+	/* One decoder must not write what the next one reads. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	read_fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (read_fd < 0)
+		return -errno;
 	*ret_size = end - start;
-	return take_fd(&fd);
+	return read_fd;
 }
 
 /* ---- facts about a file ---- */

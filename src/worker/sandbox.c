@@ -43,7 +43,7 @@
  *   number is one of `basic` or of this kind's?   yes: allow
  *   mprotect: no PROT_EXEC?                       yes: allow
  *   decoder:
- *     mmap: no PROT_EXEC, and memory that RLIMIT_DATA counts?   yes: allow
+ *     mmap: no PROT_EXEC, private, and memory that RLIMIT_DATA counts?   yes: allow
  *     fcntl: a command that only reads?           yes: allow
  *     newfstatat: of a descriptor?                yes: allow
  *   reader, opener:
@@ -115,15 +115,16 @@ static const uint32_t decoder_fcntls[] = {F_GETFD, F_GETFL, F_DUPFD_CLOEXEC};
 static const struct sock_filter decoder_blocks[] = {
 	/*
 	 * mmap: shared anonymous and growing mappings would evade RLIMIT_DATA, because
-	 * the kernel does not count them as data.
+	 * the kernel does not count them as data. A shared one of a file could write to
+	 * what the next decoder gets, if it was open for that.
 	 */
 	IS(SYS_mmap, 0, 8),
 	LOAD(ARG(2)),
 	HAS(PROT_EXEC, 5, 0),
 	LOAD(ARG(3)),
 	HAS(MAP_GROWSDOWN, 3, 0),
-	AND(MAP_SHARED | MAP_ANONYMOUS),
-	IS(MAP_SHARED | MAP_ANONYMOUS, 1, 0),
+	AND(MAP_TYPE),
+	IS(MAP_PRIVATE, 0, 1),
 	ALLOW,
 	REFUSE,
 

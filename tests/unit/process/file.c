@@ -330,6 +330,26 @@ static void devices_are_not_opened(void **state)
 	assert_int_equal(try("/tmp/zero", OWNED), -EINVAL);
 }
 
+/* Several decoders get it, one after the other. */
+static void the_vdso_cannot_be_written_to(void **state)
+{
+	uint64_t size = 0;
+	int fd = vdso_open(&size);
+	char magic[4];
+
+	(void)state;
+	if (fd == -ENOENT) {
+		print_message("skipped: this process has no vdso\n");
+		skip();
+	}
+	assert_true(fd >= 0 && size >= 4096);
+	assert_int_equal(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
+	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	assert_int_equal(pread(fd, magic, sizeof(magic), 0), sizeof(magic));
+	assert_memory_equal(magic, "\177ELF", sizeof(magic));
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -343,6 +363,7 @@ int main(void)
 		cmocka_unit_test(owner_is_checked),
 		cmocka_unit_test(opens_with_the_rights_of_the_owner),
 		cmocka_unit_test(devices_are_not_opened),
+		cmocka_unit_test(the_vdso_cannot_be_written_to),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

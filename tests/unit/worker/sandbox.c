@@ -182,6 +182,7 @@ OP(op_break_out)
 
 	UNUSED;
 	TRY("process_vm_readv", SYS_process_vm_readv, getppid(), &iov, 1, &iov, 1, 0);
+	TRY("mmap shared", SYS_mmap, NULL, 4096, PROT_READ, MAP_SHARED, fds[0], 0);
 	try_files(reply, fds[0]);
 	try_processes(reply);
 	try_the_rest(reply);
