@@ -366,10 +366,10 @@ int interp_codes_add(struct interp_codes *c, struct interp_store *s,
 	return err;
 }
 
-/* Checks a length, which is untrusted. */
+/* Checks a length, which is untrusted. One that could not be read has none, nor a width. */
 static bool is_sane(const struct interp_text *t, uint32_t max)
 {
-	return !t->bytes || (t->len <= max && is_width(t->width) && !(t->len % t->width));
+	return !t->len || (t->len <= max && is_width(t->width) && !(t->len % t->width));
 }
 
 void interp_codes_give_up(struct interp_codes *c, uint64_t code_id)

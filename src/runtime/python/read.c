@@ -86,6 +86,9 @@ enum worker_answer python_read_cut(struct worker *reader, struct process_table *
 		return WORKER_OK;
 	choose(&p->interp_codes, &asked);
 	answer = call_reader(reader, p, layout, &asked, &reply);
+	/* Not its fault: they are read when there is a reader for them. */
+	if (answer == WORKER_CANNOT_START || answer == WORKER_REFUSED)
+		return answer;
 	if (answer == WORKER_OK)
 		answer = take_reply(&reply, &asked, found);
 	/* Discard the reply if the pid was reused: it may come from another process. */
