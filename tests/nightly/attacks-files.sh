@@ -71,6 +71,13 @@ slow_files() {
 }
 figure attack-4-slow slow_files
 
+# So are names of frozen modules, of which each is looked for in many folders.
+frozen_names() {
+	attack frozen held "$served" "$WORKLOADS/attacks/frozen.py" $ATTACK_S overlay names 30207 || return 1
+	beside frozen 4 -a && grep -q asked frozen.said
+}
+figure attack-4-frozen-names frozen_names
+
 # ---- 6: an exec that never ends ----
 
 # stuck_exec NAME OPTION...: with these options; "run" has a command

@@ -3,14 +3,18 @@
  * A user runs a program from a file system in user space, whose server, this program,
  * answers the program itself, and nobody else.
  *
- * usage: served FILE SECONDS fuse|overlay open|read|getattr|lookup|flush|close|slow USER
+ * usage: served FILE SECONDS fuse|overlay
+ *        open|read|getattr|lookup|flush|close|slow|names USER
  *        (as root; mounts as fusermount3 does for a user, with allow_other)
  *   fuse: the program is served.mnt/prog, with the bytes of FILE
  *   overlay: it is served.ovl/prog, in a user namespace where that is an overlay over it
  * The fourth word is what others' requests are never answered. close: flush, but helpers
  * of lineburn get their answer, so that the recorder has the file. slow: each open is
  * answered after 0.1 s; beside prog there are 2000 files, f0 to f1999, with its bytes.
- * Prints "held PID" when the program runs. Exits and releases all after SECONDS.
+ * names: so is each look-up of a name in the empty folders lib/python3.0 to
+ * lib/python3.1999, for which there are files bin/python3.0 to bin/python3.1999.
+ * Prints "held PID" when the program runs, and "asked" at the first late answer. Exits and
+ * releases all after SECONDS.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -33,6 +37,9 @@
 #define PROGRAM   2 /* node of "prog" */
 #define FILES     1000 /* node of "f0" */
 #define NR_FILES  2000
+#define BIN       4000
+#define LIB       4001
+#define FOLDERS   5000 /* node of "lib/python3.0" */
 #define MAX_WRITE 65536
 
 static int server;
@@ -40,7 +47,7 @@ static unsigned int user;
 static const char *file_bytes;
 static size_t file_size;
 static uint32_t held_request;
-static bool serves_helpers, is_slow;
+static bool serves_helpers, is_slow, has_folders;
 static pid_t program;
 static int started[2]; /* a pipe that exec closes */
 
@@ -66,7 +73,7 @@ static struct fuse_attr attributes(uint64_t node)
 	struct fuse_attr attr = {.ino = node, .nlink = 1, .uid = user, .gid = user,
 				 .mode = S_IFDIR | 0755, .blksize = 4096};
 
-	if (node == PROGRAM || node >= FILES) {
+	if (node == PROGRAM || (node >= FILES && node < FILES + NR_FILES)) {
 		attr.mode = S_IFREG | 0755;
 		attr.size = file_size;
 		attr.blocks = (file_size + 511) / 512;
@@ -74,19 +81,32 @@ static struct fuse_attr attributes(uint64_t node)
 	return attr;
 }
 
+static uint64_t node_in_folder(uint64_t folder, const char *name)
+{
+	unsigned int nr;
+
+	if (folder == 1)
+		return !strcmp(name, "bin") ? BIN : !strncmp(name, "lib", 3) ? LIB : 0;
+	if (sscanf(name, "python3.%u", &nr) != 1 || nr >= NR_FILES)
+		return 0;
+	return folder == BIN ? FILES + nr : folder == LIB ? FOLDERS + nr : 0;
+}
+
 /* Return: 0: there is no such file. */
-static uint64_t node_of(const char *name)
+static uint64_t node_of(uint64_t folder, const char *name)
 {
 	unsigned int nr;
 
 	if (!strcmp(name, "prog"))
 		return PROGRAM;
+	if (has_folders)
+		return node_in_folder(folder, name);
 	return is_slow && sscanf(name, "f%u", &nr) == 1 && nr < NR_FILES ? FILES + nr : 0;
 }
 
 static void answer_lookup(const struct fuse_in_header *in, const char *name)
 {
-	uint64_t node = node_of(name);
+	uint64_t node = node_of(in->nodeid, name);
 	struct fuse_entry_out entry = {.nodeid = node, .attr = attributes(node)};
 
 	if (node)
@@ -166,9 +186,23 @@ static bool is_helper(uint32_t pid)
 
 static bool is_held(const struct fuse_in_header *in)
 {
+	if (has_folders && in->nodeid < FOLDERS)
+		return false;
 	/* 0: the kernel itself, as for reading ahead. */
 	return in->opcode == held_request && in->pid && in->pid != (uint32_t)program &&
 	       in->pid != (uint32_t)getpid() && !(serves_helpers && is_helper(in->pid));
+}
+
+static void answer_late(void)
+{
+	static bool is_told;
+
+	if (!is_told) {
+		puts("asked");
+		fflush(stdout);
+	}
+	is_told = true;
+	usleep(100000);
 }
 
 static void serve(void)
@@ -184,7 +218,7 @@ static void serve(void)
 		if (nr < (ssize_t)sizeof(*in) || (is_held(in) && !is_slow))
 			continue;
 		if (is_held(in))
-			usleep(100000);
+			answer_late();
 		answer(in, request + sizeof(*in));
 	}
 }
@@ -265,6 +299,7 @@ static uint32_t request_of(const char *word)
 		uint32_t opcode;
 	} words[] = {{"open", FUSE_OPEN},
 		     {"slow", FUSE_OPEN},
+		     {"names", FUSE_LOOKUP},
 		     {"read", FUSE_READ},
 		     {"getattr", FUSE_GETATTR},
 		     {"lookup", FUSE_LOOKUP},
@@ -307,7 +342,8 @@ int main(int argc, char **argv)
 	alarm((unsigned int)atoi(argv[2]));
 	held_request = request_of(argv[4]);
 	serves_helpers = !strcmp(argv[4], "close");
-	is_slow = !strcmp(argv[4], "slow");
+	has_folders = !strcmp(argv[4], "names");
+	is_slow = has_folders || !strcmp(argv[4], "slow");
 	user = (unsigned int)atoi(argv[5]);
 	take_file(argv[1]);
 	mount_it();
