@@ -460,10 +460,9 @@ static void who_is_another_has_no_objects(void **state)
 	struct jit_list_stats stats;
 	struct found found = {0};
 
-	add_some();
-	assert_int_equal(jit_list_walk(f->reader, getpid(), (uintptr_t)&descriptor,
-				       UINT64_MAX, NULL, 0, is_never, note, &found,
-				       &stats),
+	start_target(f, be_target);
+	assert_int_equal(jit_list_walk(f->reader, f->pid, f->descriptor, UINT64_MAX, NULL,
+				       0, is_never, note, &found, &stats),
 			 WORKER_OK);
 	assert_int_equal(stats.result, LIST_NONE);
 	assert_int_equal(stats.nr_calls, 1);
