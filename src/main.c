@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/caller.h"
 #include "base/escape.h"
 #include "base/log.h"
 #include "base/target_fd.h"
@@ -19,12 +20,16 @@
 
 static int run(const struct options *o, int *status, struct error *err)
 {
+	int rc;
+
 	switch (o->command) {
 	case COMMAND_RUN:
 	case COMMAND_RECORD:
-		return command_record(o, status, err);
+		rc = caller_lift_file_limit(err);
+		return rc ? rc : command_record(o, status, err);
 	case COMMAND_TOP:
-		return command_top(o, err);
+		rc = caller_lift_file_limit(err);
+		return rc ? rc : command_top(o, err);
 	case COMMAND_ANNOTATE:
 	case COMMAND_REPORT:
 		return command_view(o, err);
@@ -71,6 +76,7 @@ int main(int argc, char **argv)
 
 	if (argc > 0 && !strcmp(argv[0], WORKER_ARGV0))
 		return worker_main(operations, NR_OPERATIONS);
+	caller_open_streams();
 	rc = options_parse(argc, argv, &o, &err);
 	if (!rc) {
 		log_set_level(o.verbose);

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/caller.h"
 #include "base/capability.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -25,6 +26,7 @@ _Noreturn static void execute(const struct tool *t, int out)
 	int nothing = io_open_nothing();
 	sigset_t none;
 
+	caller_restore();
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 ||

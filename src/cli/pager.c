@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/caller.h"
 #include "launch/launch.h"
 #include "worker/broker.h"
 
@@ -43,6 +44,7 @@ _Noreturn static void run_pager(const int *pipe, const char *command,
 	struct pollfd output = {.fd = pipe[0], .events = POLLIN};
 
 	broker_restore_signals();
+	caller_restore();
 	if (user->is_other &&
 	    (setgroups(0, NULL) || setresgid(user->gid, user->gid, user->gid) ||
 	     setresuid(user->uid, user->uid, user->uid)))

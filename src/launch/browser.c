@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/caller.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "launch/launch.h"
@@ -28,6 +29,7 @@ static int exec_browser(char *path)
 	    dup2(null, STDERR_FILENO) < 0)
 		return -errno;
 	broker_restore_signals();
+	caller_restore();
 	setsid(); /* Ctrl-C for lineburn is none for the browser */
 	execvp(argv[0], argv);
 	return -errno;

@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/caller.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/log.h"
@@ -58,10 +59,27 @@ void launch_user_find(struct launch_user *ret)
 		strcpy(ret->name, user.name);
 }
 
-/* Returns our outermost sudo ancestor, which has the calling user's environment. */
-static pid_t find_sudo(void)
+/*
+ * sudo keeps the real uid of its caller, and becomes root. A program of the caller's that
+ * is only called sudo is not root, and root's own sudo has another caller, whose
+ * environment is not for this user.
+ */
+static bool is_sudo_of(int proc_dir, const struct proc_stat *stat, uid_t uid)
 {
-	pid_t pid = getppid(), found = 0;
+	struct proc_status status;
+
+	return !strcmp(stat->comm, "sudo") && !proc_dir_status(proc_dir, &status) &&
+	       status.uid == 0 && status.real_uid == uid;
+}
+
+/*
+ * Finds the innermost sudo of @uid above us, which has that user's environment. With a
+ * terminal of its own (use_pty) that is a child of sudo, with the same environment.
+ * Return: its directory in /proc, or -ESRCH.
+ */
+static int find_sudo(uid_t uid)
+{
+	pid_t pid = getppid();
 
 	for (int i = 0; i < MAX_ANCESTORS && pid > 1; i++) {
 		_cleanup_close_ int dir = proc_dir_open_here((uint32_t)pid);
@@ -69,13 +87,11 @@ static pid_t find_sudo(void)
 
 		if (dir < 0 || proc_dir_stat(dir, &stat))
 			break;
-		if (!strcmp(stat.comm, "sudo"))
-			found = pid;
-		else if (found)
-			break;
+		if (is_sudo_of(dir, &stat, uid))
+			return take_fd(&dir);
 		pid = (pid_t)stat.ppid;
 	}
-	return found;
+	return -ESRCH;
 }
 
 char **launch_split_environ(char *text, size_t len)
@@ -98,15 +114,15 @@ char **launch_split_environ(char *text, size_t len)
  * Reads the environment from before sudo cleaned it; NULL: unavailable. Only root may
  * read it.
  */
-static char **read_environ(void)
+static char **read_environ(uid_t uid)
 {
-	char path[64];
+	_cleanup_close_ int sudo = find_sudo(uid), fd = -1;
 	char *text = NULL;
 	size_t len;
-	pid_t sudo = find_sudo();
 
-	snprintf(path, sizeof(path), "/proc/%d/environ", sudo);
-	if (!sudo || io_read_file(path, ENVIRON_MAX_BYTES, &text, &len))
+	if (sudo >= 0)
+		fd = openat(sudo, "environ", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || io_read_all(fd, ENVIRON_MAX_BYTES, &text, &len))
 		return NULL;
 	return launch_split_environ(text, len);
 }
@@ -126,7 +142,7 @@ static void set_environ(char **env)
 /* Runs only in the child, so nothing is freed. */
 int launch_become(const struct launch_user *user)
 {
-	char **env = read_environ();
+	char **env = read_environ(user->uid);
 	gid_t groups[NGROUPS_MAX];
 	size_t nr = 0;
 
@@ -163,8 +179,10 @@ _Noreturn static void child(char **argv, const struct launch_user *user, bool py
 {
 	char byte;
 	ssize_t n;
-	int rc = user->is_other ? launch_become(user) : 0;
+	int rc;
 
+	caller_restore();
+	rc = user->is_other ? launch_become(user) : 0;
 	/*
 	 * With the user's id and PATH, so that exec finds the same file. All of this before
 	 * sampling: from then on, what this process does counts as the command's.

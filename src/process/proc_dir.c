@@ -98,6 +98,7 @@ int proc_status_parse(const char *text, struct proc_status *ret)
 		return -EBADMSG;
 	*ret = (struct proc_status){.tgid = (uint32_t)tgid,
 				    .uid = (uid_t)uids[1],
+				    .real_uid = (uid_t)uids[0],
 				    .gid = (gid_t)gids[1],
 				    .ns_tgid = nr ? (uint32_t)ns_tgids[nr - 1] : 0};
 	return 0;

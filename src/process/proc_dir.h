@@ -33,6 +33,7 @@ struct proc_stat {
 struct proc_status {
 	uint32_t tgid;
 	uid_t uid; /* effective */
+	uid_t real_uid;
 	gid_t gid;
 	uint32_t ns_tgid; /* innermost pid namespace; 0: not known */
 };

@@ -118,6 +118,11 @@ int naming_begin(struct naming *n, struct intake *in, struct error *err)
 	return rc ? rc : naming_begin_profile(n, err);
 }
 
+void naming_hurry(struct naming *n)
+{
+	symbolizer_hurry(n->symbolizer);
+}
+
 static int read_source(void *ctx, const char *path, char **ret, size_t *ret_len,
 		       int64_t *ret_mtime_ns)
 {

@@ -66,6 +66,9 @@ void naming_clear_profile(struct naming *n);
  */
 bool naming_is_full(const struct naming *n);
 
+/** symbolizer_hurry() of its addresses. */
+void naming_hurry(struct naming *n);
+
 /** Stores the text of hot source files in the profile. Return: 0 or -ENOMEM. */
 int naming_collect_sources(struct naming *n, const struct attribution_options *options);
 

@@ -12,12 +12,14 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <malloc.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/caller.h"
 #include "base/clock.h"
 #include "base/job.h"
 #include "base/log.h"
@@ -59,6 +61,7 @@ struct recorder {
 	bool has_terminal; /* controlling terminal; its hang-up ends the recording */
 	bool is_over; /* sampling has ended */
 	bool is_complete; /* all samples are in the profile, which was to be written */
+	bool is_hurried; /* and a signal said that nobody waits for names */
 
 	/* CLOCK_MONOTONIC. */
 	uint64_t begin_ns; /* when sampling begins */
@@ -154,6 +157,9 @@ int recorder_new(const struct sampling *o, struct recorder **ret, struct error *
 	rc = naming_init(&r->naming, o, err);
 	if (!rc)
 		rc = intake_init(&r->intake, o, r->naming.names, err);
+	/* The command is forked. What is said on stderr must not end the recording. */
+	if (!o->taker)
+		caller_ignore_pipe();
 	if (!rc)
 		rc = wakeups_new(&r->wakeups, err);
 	if (!rc)
@@ -480,7 +486,7 @@ static int pass_step(struct recorder *r, struct error *err)
 		return profile_builder_add_code(&r->naming.builder) ? pass_failed(r, err)
 								    : 0;
 	case PASS_SOURCES:
-		if (wants_sources(r) &&
+		if (!r->is_hurried && wants_sources(r) &&
 		    naming_collect_sources(&r->naming, &r->config->attribution))
 			return pass_failed(r, err);
 		/* Last, because sources of targets may be refused or late, too. */
@@ -496,14 +502,70 @@ static int pass_step(struct recorder *r, struct error *err)
 	return 0;
 }
 
+/*
+ * Who sends a signal when sampling has ended does not want to wait: what has no name yet
+ * gets none, so that the samples are written. The next signal kills. A hang-up says
+ * nothing new: the terminal and the shell tell it in turn.
+ */
+static void take_late_signals(struct recorder *r)
+{
+	struct wakeup_signal signal;
+	bool ends = false;
+
+	while (wakeups_take_signal(r->wakeups, &signal))
+		ends |= signal.number == SIGINT || signal.number == SIGTERM ||
+			signal.number == SIGQUIT;
+	if (!ends || r->is_hurried)
+		return;
+	r->is_hurried = true;
+	log_warning("the samples are written now, without the names and the source text "
+		    "that are still missing; one more signal discards them");
+	wakeups_let_signals_kill(r->wakeups);
+}
+
+/* Has the pass, which was not named to its end, no more wait for names. */
+static void hurry(struct recorder *r)
+{
+	struct window *w = &r->window;
+
+	naming_hurry(&r->naming);
+	if (!*w->note)
+		snprintf(w->note, sizeof(w->note),
+			 "names and source text may be missing: a signal asked for the "
+			 "end while they were looked up");
+}
+
+/* Waits until the pass can go on, or a signal comes. Return: whether it can. */
+static bool wait_for_step(struct recorder *r)
+{
+	struct worker_wait decoder;
+	uint64_t now_ns = clock_now_ns();
+
+	if (r->pass.step == PASS_WRITE) {
+		wakeups_wait_for_signal(r->wakeups, job_poll_fd(r->writer), POLLIN,
+					CLOCK_SECOND_NS);
+		return job_wait(r->writer, 0);
+	}
+	if (worker_waits(r->naming.worker, &decoder) &&
+	    (uint64_t)decoder.deadline_ns > now_ns)
+		wakeups_wait_for_signal(r->wakeups, decoder.fd, decoder.events,
+					(uint64_t)decoder.deadline_ns - now_ns);
+	return true;
+}
+
 /* Call after the last drain: does all remaining steps. */
 static int pass_finish(struct recorder *r, struct error *err)
 {
+	bool can_go_on;
 	int rc = 0;
 
 	while (!rc && is_in_pass(r)) {
-		worker_wait(r->naming.worker);
-		rc = pass_step(r, err);
+		can_go_on = wait_for_step(r);
+		take_late_signals(r);
+		if (r->is_hurried && does_steps(r))
+			hurry(r);
+		if (can_go_on || does_steps(r))
+			rc = pass_step(r, err);
 	}
 	return rc;
 }
@@ -758,23 +820,34 @@ static int sample(struct recorder *r, struct error *err)
 	return rc;
 }
 
-int recorder_run(struct recorder *r, struct error *err)
+static int write_rest(struct recorder *r, struct error *err)
 {
-	int rc = sample(r, err);
-
-	if (rc)
-		return rc;
-	wakeups_let_signals_kill(r->wakeups);
-	if (r->config->dry_run)
-		return 0;
 	/* First finish the window that ended, then write the samples taken since. */
-	rc = pass_finish(r, err);
+	int rc = pass_finish(r, err);
+
 	if (rc)
 		return rc;
 	if (r->config->dump == DUMP_MAPS)
 		dump_maps(r->intake.processes, stderr);
 	pass_begin(r, PASS_LAST);
 	return pass_finish(r, err);
+}
+
+int recorder_run(struct recorder *r, struct error *err)
+{
+	int rc = sample(r, err);
+
+	/* Signals that came while the recording ended must not change what is written. */
+	wakeups_drop_signals(r->wakeups);
+	if (r->config->taker) /* there is nothing to lose */
+		wakeups_let_hangup_kill(r->wakeups);
+	if (!rc && !r->config->dry_run)
+		rc = write_rest(r, err);
+	wakeups_let_hangup_kill(r->wakeups);
+	/* The listing of run ends if nobody reads it. */
+	if (r->intake.launch)
+		caller_heed_pipe();
+	return rc;
 }
 
 /* ---- results ---- */

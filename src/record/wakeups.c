@@ -110,6 +110,16 @@ unsigned int wakeups_wait_but(struct wakeups *w, enum wakeup kind, uint64_t time
 	return ready;
 }
 
+void wakeups_wait_for_signal(struct wakeups *w, int fd, short events, uint64_t timeout_ns)
+{
+	struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / CLOCK_SECOND_NS),
+				   .tv_nsec = (long)(timeout_ns % CLOCK_SECOND_NS)};
+	struct pollfd fds[] = {{.fd = w->signal_fd, .events = POLLIN},
+			       {.fd = fd, .events = events}};
+
+	ppoll(fds, ARRAY_SIZE(fds), &timeout, NULL);
+}
+
 bool wakeups_end_is_pending(void)
 {
 	sigset_t set;
@@ -134,21 +144,36 @@ bool wakeups_take_signal(struct wakeups *w, struct wakeup_signal *ret)
 	return true;
 }
 
-void wakeups_let_signals_kill(struct wakeups *w)
+void wakeups_drop_signals(struct wakeups *w)
 {
 	struct wakeup_signal signal;
-	sigset_t set;
 
-	/*
-	 * Drop signals that arrived while the recording ended: they must not kill
-	 * lineburn.
-	 */
 	while (wakeups_take_signal(w, &signal))
 		;
+}
+
+static void unblock(const int *signals, size_t nr)
+{
+	sigset_t set;
+
 	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGQUIT);
+	for (size_t i = 0; i < nr; i++)
+		sigaddset(&set, signals[i]);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+void wakeups_let_signals_kill(struct wakeups *w)
+{
+	static const int ends[] = {SIGINT, SIGTERM, SIGQUIT};
+
+	wakeups_drop_signals(w);
+	unblock(ends, ARRAY_SIZE(ends));
+}
+
+void wakeups_let_hangup_kill(struct wakeups *w)
+{
+	static const int hangup = SIGHUP;
+
+	wakeups_let_signals_kill(w);
+	unblock(&hangup, 1);
 }

@@ -46,6 +46,13 @@ unsigned int wakeups_wait(struct wakeups *w, uint64_t timeout_ns);
 unsigned int wakeups_wait_but(struct wakeups *w, enum wakeup kind, uint64_t timeout_ns);
 
 /**
+ * Waits for a signal, or for @events of @fd, and for nothing else: for the time when
+ * sampling has ended.
+ */
+void wakeups_wait_for_signal(struct wakeups *w, int fd, short events,
+			     uint64_t timeout_ns);
+
+/**
  * Does a signal wait that ends a recording: SIGINT, SIGTERM or SIGQUIT? It stays pending.
  * For the time before wakeups_wait().
  */
@@ -59,7 +66,15 @@ struct wakeup_signal {
 /** Takes the next pending signal. Return: false when there is none. */
 bool wakeups_take_signal(struct wakeups *w, struct wakeup_signal *ret);
 
-/** Unblocks the signals, so that Ctrl-C ends lineburn at once. Drops pending ones. */
+/** Drops the pending signals. */
+void wakeups_drop_signals(struct wakeups *w);
+
+/**
+ * Drops pending signals, and unblocks SIGINT, SIGTERM and SIGQUIT, so that Ctrl-C ends
+ * lineburn at once.
+ */
 void wakeups_let_signals_kill(struct wakeups *w);
+/** The same, and SIGHUP. */
+void wakeups_let_hangup_kill(struct wakeups *w);
 
 #endif

@@ -302,7 +302,7 @@ static const struct file_facts *facts_of(struct symbolizer *s, const struct proc
 {
 	uint64_t begin_ns = clock_now_ns();
 
-	if (file->facts || symbolizer_is_used_up(s, proc->tenant))
+	if (file->facts || s->is_hurried || symbolizer_is_used_up(s, proc->tenant))
 		return file->facts;
 	file_facts_get(file, s->worker, proc->tenant);
 	symbolizer_took(s, proc->tenant, begin_ns);
@@ -555,8 +555,13 @@ static void put_off(struct symbolizer *s, struct source *source)
 		entry->is_put_off = true;
 		entry->resolved.miss = MISS_DECODER_GAVE_UP;
 	}
-	symbolizer_count_put_off(s);
 	forget_pending(source);
+}
+
+/* The kernel's names need no decoder. */
+static bool is_skipped(const struct symbolizer *s, const struct source *source)
+{
+	return s->is_hurried && source->kind != SOURCE_KERNEL;
 }
 
 int symbolizer_resolve_step(struct symbolizer *s, struct error *err)
@@ -571,7 +576,15 @@ int symbolizer_resolve_step(struct symbolizer *s, struct error *err)
 
 		if (!source->nr_pending)
 			continue;
+		if (is_skipped(s, source)) {
+			if (s->work.is_begun)
+				end_source(s, resolver, source, false);
+			else
+				put_off(s, source);
+			continue;
+		}
 		if (!s->work.is_begun && !choose_tenant(s, source)) {
+			symbolizer_count_put_off(s);
 			put_off(s, source);
 			continue;
 		}
@@ -602,6 +615,11 @@ int symbolizer_resolve(struct symbolizer *s, struct error *err)
 	while ((rc = symbolizer_resolve_step(s, err)) > 0)
 		worker_wait(s->worker);
 	return rc;
+}
+
+void symbolizer_hurry(struct symbolizer *s)
+{
+	s->is_hurried = true;
 }
 
 const struct resolved *symbolizer_get(const struct symbolizer *s, uint32_t id)

@@ -84,6 +84,12 @@ int symbolizer_resolve(struct symbolizer *s, struct error *err);
 int symbolizer_resolve_step(struct symbolizer *s, struct error *err);
 
 /**
+ * From now on the decoder is asked no more, and its answer is not waited for: addresses
+ * that only it could name are MISS_DECODER_GAVE_UP.
+ */
+void symbolizer_hurry(struct symbolizer *s);
+
+/**
  * Returns the answer, borrowed until symbolizer_free(). Call it after
  * symbolizer_resolve().
  */

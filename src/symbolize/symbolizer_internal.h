@@ -58,6 +58,7 @@ struct symbolizer {
 	size_t next_source; /* for symbolizer_resolve_step() */
 	struct resolve_work work; /* on next_source */
 	bool no_memory; /* an earlier source ran out of memory */
+	bool is_hurried; /* the decoder is asked no more */
 
 	int own_root_fd; /* O_PATH on "/" */
 	int own_debug_fd; /* O_PATH on config.debug_dir; -1: none */

@@ -632,6 +632,12 @@ void job_start(struct job *j, int (*work)(void *ctx), void *ctx)
 	fake.writes_ms[fake.nr_writes++] = fake_now_ms();
 }
 
+bool job_wait(const struct job *j, int timeout_ms)
+{
+	assert(!timeout_ms);
+	return fake.now_ns >= j->done_ns;
+}
+
 int job_finish(struct job *j)
 {
 	int (*work)(void *ctx) = j->work;
@@ -742,6 +748,14 @@ bool wakeups_end_is_pending(void)
 	return false;
 }
 
+void wakeups_wait_for_signal(struct wakeups *w, int fd, short events, uint64_t timeout_ns)
+{
+	(void)w;
+	(void)fd;
+	(void)events;
+	wait_for(WAKEUP_SIGNAL | WAKEUP_DECODER | WAKEUP_WRITER, timeout_ns);
+}
+
 bool wakeups_take_signal(struct wakeups *w, struct wakeup_signal *ret)
 {
 	(void)w;
@@ -753,7 +767,18 @@ bool wakeups_take_signal(struct wakeups *w, struct wakeup_signal *ret)
 	return true;
 }
 
-void wakeups_let_signals_kill(struct wakeups *w)
+void wakeups_drop_signals(struct wakeups *w)
 {
 	(void)w;
+	signals.nr = 0;
+}
+
+void wakeups_let_signals_kill(struct wakeups *w)
+{
+	wakeups_drop_signals(w);
+}
+
+void wakeups_let_hangup_kill(struct wakeups *w)
+{
+	wakeups_drop_signals(w);
 }

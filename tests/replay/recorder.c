@@ -924,6 +924,65 @@ static void usr1_shows_the_window(void **state)
 	check_sums();
 }
 
+/*
+ * A signal while the names of the end are looked up: all samples are written, in both
+ * files, and those without names say so. The decoder is asked no more.
+ */
+static void a_second_signal_skips_names(void **state)
+{
+	(void)state;
+	run_pythons(2001);
+	fake.name_ms = 30;
+	fake_signal(1500, SIGINT);
+	fake_signal(1900, SIGTERM);
+	record((struct sampling){.window_s = 1});
+	assert_int_equal(files.nr, 2);
+	assert_int_equal(losses(0)->counted + losses(1)->counted, 1491);
+	assert_in_range(fake.nr_requests, 1, NR_PYTHONS - 1);
+	assert_in_range(fake.writes_ms[0], 1900, 1929);
+	assert_int_equal(fake.writes_ms[1], fake.writes_ms[0]);
+	assert_true(is_warned(0, "a signal asked for the end while"));
+	assert_true(is_warned(1, "a signal asked for the end while"));
+	check_sums();
+}
+
+/* Nor do signals that came before, or say nothing new. */
+static void other_signals_skip_no_names(void **state)
+{
+	(void)state;
+	run_pythons(1001);
+	fake.name_ms = 30;
+	fake_signal(1000, SIGINT);
+	fake_signal(1000, SIGINT);
+	fake_signal(1200, SIGHUP);
+	fake_signal(1300, SIGUSR1);
+	fake_signal(1400, SIGCHLD);
+	record((struct sampling){0});
+	assert_int_equal(fake.nr_requests, NR_PYTHONS);
+	assert_int_equal(files.nr, 1);
+	assert_false(is_warned(0, "a signal asked for the end while"));
+	check_sums();
+}
+
+/* A file that is written is waited for, and has all names. */
+static void a_signal_comes_while_the_file_is_written(void **state)
+{
+	(void)state;
+	begin_program(&program, "/bin/program");
+	fake_samples(1, 1001, &program, IP);
+	fake.write_ms = 2450;
+	fake_signal(1000, SIGINT);
+	fake_signal(1100, SIGHUP);
+	fake_signal(2000, SIGINT);
+	record((struct sampling){0});
+	assert_int_equal(fake.nr_writes, 1);
+	assert_int_equal(files.nr, 1);
+	assert_int_equal(losses(0)->counted, 1000);
+	assert_in_range(fake_now_ms(), 3450, 3500);
+	assert_false(is_warned(0, "a signal asked for the end while"));
+	check_sums();
+}
+
 static void hup_begins_a_new_file(void **state)
 {
 	(void)state;
@@ -1369,6 +1428,9 @@ int main(void)
 		REPLAY(usr1_writes_the_file_so_far),
 		REPLAY(usr1_shows_the_window),
 		REPLAY(usr1_comes_before_the_end),
+		REPLAY(a_second_signal_skips_names),
+		REPLAY(other_signals_skip_no_names),
+		REPLAY(a_signal_comes_while_the_file_is_written),
 		REPLAY(hup_begins_a_new_file),
 		REPLAY(a_slow_disk_holds_up_no_drain),
 		REPLAY(samples_of_a_file_that_fails_are_kept),

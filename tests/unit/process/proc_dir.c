@@ -75,6 +75,7 @@ static void status_lines(void **state)
 	assert_int_equal(proc_status_parse(text, &status), 0);
 	assert_int_equal(status.tgid, 12);
 	assert_int_equal(status.uid, 1001);
+	assert_int_equal(status.real_uid, 1000);
 	assert_int_equal(status.gid, 51);
 	assert_int_equal(status.ns_tgid, 1);
 	assert_int_equal(proc_status_parse(flat, &status), 0);
@@ -149,6 +150,7 @@ static void the_real_proc(void **state)
 	assert_int_equal(proc_dir_status(dir, &status), 0);
 	assert_int_equal(status.tgid, getpid());
 	assert_int_equal(status.uid, geteuid());
+	assert_int_equal(status.real_uid, getuid());
 	assert_int_equal(status.gid, getegid());
 	assert_true(status.ns_tgid > 0);
 	/* More than the kernel tells in one read. */

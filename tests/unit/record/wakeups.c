@@ -89,6 +89,29 @@ static void signals(void **state)
 	assert_int_equal(wakeups_wait(w, 0), 0);
 }
 
+/* For the end: nothing but a signal and this descriptor ends the wait. */
+static void only_a_signal_or_its_descriptor(void **state)
+{
+	struct wakeups *w = *state;
+	int other = eventfd(1, EFD_CLOEXEC), fd = eventfd(0, EFD_CLOEXEC);
+	struct wakeup_signal signal;
+	uint64_t begin_ns = clock_now_ns();
+
+	wakeups_drop_signals(w); /* children of other tests have ended */
+	assert_int_equal(wakeups_watch(w, other, WAKEUP_SAMPLER, NULL), 0);
+	wakeups_wait_for_signal(w, fd, POLLIN, 5500000);
+	assert_true(clock_now_ns() - begin_ns >= 5500000);
+	assert_int_equal(eventfd_write(fd, 1), 0);
+	wakeups_wait_for_signal(w, fd, POLLIN, LONG_NS);
+	assert_int_equal(eventfd_read(fd, &(eventfd_t){0}), 0);
+	kill(getpid(), SIGTERM);
+	wakeups_wait_for_signal(w, fd, POLLIN, LONG_NS);
+	assert_true(wakeups_take_signal(w, &signal));
+	assert_int_equal(signal.number, SIGTERM);
+	close(fd);
+	close(other);
+}
+
 /* What is asked before the loop leaves the signal to the loop. */
 static void an_end_is_pending(void **state)
 {
@@ -144,6 +167,33 @@ static void the_second_one_kills(void **state)
 	assert_int_equal(WTERMSIG(status), SIGTERM);
 }
 
+/* The terminal and the shell tell a hang-up in turn: it kills only at the very end. */
+static void a_hangup_kills_last(void **state)
+{
+	struct wakeups *w = *state;
+	int ends[2], status;
+	pid_t child;
+	char byte;
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	child = fork();
+	if (!child) {
+		wakeups_let_signals_kill(w);
+		raise(SIGHUP);
+		wakeups_let_hangup_kill(w);
+		if (write(ends[1], "", 1) != 1)
+			_exit(2);
+		raise(SIGHUP);
+		_exit(1);
+	}
+	assert_int_equal(read(ends[0], &byte, 1), 1);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGHUP);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -158,6 +208,10 @@ int main(void)
 						close_wakeups),
 		cmocka_unit_test_setup_teardown(the_second_one_kills, open_wakeups,
 						close_wakeups),
+		cmocka_unit_test_setup_teardown(a_hangup_kills_last, open_wakeups,
+						close_wakeups),
+		cmocka_unit_test_setup_teardown(only_a_signal_or_its_descriptor,
+						open_wakeups, close_wakeups),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
