@@ -1,6 +1,6 @@
 #!/bin/sh
 # "record": which processes are sampled, how a recording ends, exit statuses and messages.
-# Takes 25 s.
+# Takes 45 s.
 . "${TOP:?}/tests/root/lib.sh"
 
 hot=$(build hot.c)
@@ -95,9 +95,10 @@ END
 check ends-by-INT interrupts
 check ends-by-TERM ends_by TERM
 
-# A second Ctrl-C ends lineburn at once, and leaves no incomplete file.
-aborts() {
-	mkdir -p abort
+# A second Ctrl-C loses no sample, at whatever moment it comes: the file is complete. It takes a third to end lineburn
+# without the file, or with a complete one, and the second says so.
+repeated_ints() {
+	rm -rf ints && mkdir ints
 	PYTHONPATH=$TOP/tests/root python3 - "$LB" <<'END'
 import os
 import signal
@@ -105,47 +106,118 @@ import subprocess
 import sys
 import time
 from records import wait_until_it_records
-died = 0
 
 
 def may_be_killed(pid):
-    """Whether it has taken the first signal: a second one is not blocked any more."""
+    """Whether it has taken the second signal: the next one is not blocked any more."""
     with open(f"/proc/{pid}/status", encoding="utf-8") as status:
         blocked = next(line.split()[1] for line in status if line.startswith("SigBlk:"))
     return not int(blocked, 16) >> signal.SIGINT - 1 & 1
 
 
-# At any moment, and as soon as it may be killed. It may end before that, but not every time.
-for pause in [0.0, 0.01, 0.03, 0.1, 0.3] + 30 * [None]:
-    if pause is None and died:
-        break
-    p = subprocess.Popen([sys.argv[1], "record", "-a", "-F", "999", "-o", "abort/p.pb.gz"],
-                         stderr=subprocess.DEVNULL,
+def recording():
+    p = subprocess.Popen([sys.argv[1], "record", "-a", "-F", "999", "-o", "ints/p.pb.gz"], stderr=subprocess.PIPE,
                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
     wait_until_it_records(p.pid)
     time.sleep(0.2)  # two targets are busy: without any sample, the status would be 4
     p.send_signal(signal.SIGINT)
-    if pause is not None:
-        time.sleep(pause)
-    while pause is None and p.poll() is None and not may_be_killed(p.pid):
-        time.sleep(0.001)
-    p.send_signal(signal.SIGINT)
-    p.wait(timeout=60)
+    return p
+
+
+def ended(p, pause):
+    """The files that it left, which are complete, and what it said."""
+    said = p.communicate(timeout=60)[1].decode()
     if p.returncode not in (0, -2):
-        sys.exit(f"status {p.returncode} after {pause} s")
-    left = os.listdir("abort")
+        sys.exit(f"status {p.returncode} after {pause} s: {said}")
+    left = os.listdir("ints")
     if left not in ([], ["p.pb.gz"]):
         sys.exit(f"left behind: {left}")
     for name in left:
-        # The file is complete, or does not exist.
-        subprocess.run([sys.argv[1], "report", "abort/" + name], check=True, stdout=subprocess.DEVNULL)
-        os.unlink("abort/" + name)
-    died += p.returncode == -2
-if not died:
-    sys.exit("it never died by the second signal")
+        subprocess.run([sys.argv[1], "report", "ints/" + name], check=True, stdout=subprocess.DEVNULL)
+        os.unlink("ints/" + name)
+    return left, said
+
+
+for pause in 0.0, 0.01, 0.03, 0.1, 0.2, 0.3:
+    p = recording()
+    time.sleep(pause)
+    p.send_signal(signal.SIGINT)
+    if not ended(p, pause)[0]:
+        sys.exit(f"no file after {pause} s, status {p.returncode}")
+# A second one that comes while it ends may be too early to be one. The third comes as soon as it may kill: most
+# recordings have not written their file by then.
+for _ in range(40):
+    p = recording()
+    while p.poll() is None and not may_be_killed(p.pid):
+        p.send_signal(signal.SIGINT)
+        time.sleep(0.001)
+    p.send_signal(signal.SIGINT)
+    left, said = ended(p, None)
+    if not left and "one more signal discards them" not in said:
+        sys.exit(f"it did not say what it would lose: {said}")
+    if not left:
+        break
+else:
+    sys.exit("it never died by the third signal")
 END
 }
-check second-INT-aborts aborts
+check repeated-INT repeated_ints
+
+# closed STREAMS STATUS: records beside closed standard streams, such as "0<&- 2>&-". None of them becomes a file or
+# a socket of lineburn. A command finds them closed, and its status is STATUS.
+closed() {
+	rm -f closed.pb.gz
+	eval 'timeout -k 5 60 "$LB" record -a -F 999 -d 0.3 -o closed.pb.gz '"$1" || { echo "record: status $?"; return 1; }
+	"$LB" annotate --json closed.pb.gz >closed.json && profile_has closed.json "s['count'] > 10" "sums_close()" || return 1
+	rm -f closed.pb.gz
+	status=0
+	# shellcheck disable=SC2016 # for the inner shell
+	eval 'timeout -k 5 60 "$LB" run -F 999 -o closed.pb.gz -- sh -c '\''
+		for fd in $1; do
+			[ ! -e "/proc/$$/fd/$fd" ] || exit 9
+		done
+		"$0" 3 >/dev/null
+		exit 7'\'' "$hot" "$(echo "$1" | tr -dc "012 ")" '"$1" || status=$?
+	[ "$status" -eq "$2" ] || { echo "run: status $status, not $2"; return 1; }
+	"$LB" annotate --json closed.pb.gz >closed.json && profile_has closed.json "s['count'] > 50" "sums_close()"
+}
+check closed-stdin closed "0<&-" 7
+check closed-stderr closed "2>&-" 7
+check closed-stdin-stderr closed "0<&- 2>&-" 7
+# The listing cannot be printed.
+check closed-stdout closed "1>&-" 125
+check closed-streams closed "0<&- 1>&- 2>&-" 125
+
+# What nobody reads on stderr does not end a recording: the file begun by SIGHUP is written, too.
+unread() {
+	rm -rf unread && mkdir unread
+	PYTHONPATH=$TOP/tests/root python3 - "$LB" <<'END'
+import os
+import signal
+import subprocess
+import sys
+import time
+from records import wait_until_it_records
+
+read, write = os.pipe()
+p = subprocess.Popen([sys.argv[1], "record", "-a", "-F", "999", "-o", "unread/p.pb.gz"], stderr=write)
+os.close(write)
+wait_until_it_records(p.pid)
+time.sleep(0.2)
+os.close(read)
+p.send_signal(signal.SIGHUP)
+for _ in range(6000):
+    if p.poll() is not None or os.listdir("unread"):
+        break
+    time.sleep(0.01)
+p.send_signal(signal.SIGTERM)
+status = p.wait(timeout=60)
+left = os.listdir("unread")
+if status or len(left) != 2:
+    sys.exit(f"status {status}, files {left}")
+END
+}
+check unread-stderr unread
 
 kill $parent $other 2>/dev/null
 wait 2>/dev/null
@@ -188,6 +260,27 @@ ends_with_target() {
 	[ $(($(date +%s) - begin)) -lt 100 ] || { echo "it went on without its target"; return 1; }
 }
 check ends-with-target ends_with_target
+
+# A limit of files' sizes is the command's, and not that of what lineburn keeps in memory.
+file_limit() {
+	# shellcheck disable=SC2016,SC3045 # for the inner shell; dash has ulimit -S
+	(ulimit -S -f 2 && exec "$LB" run -F 999 -o limited.pb.gz -- sh -c '
+		ulimit -S -f >limit.said
+		head -c 4096 /dev/zero >limit.file
+		[ "$(kill -l $?)" = XFSZ ] || exit 1
+		exec "$0" 3' "$hot" >limit.out 2>limit.err) || { echo "status $?: $(tail -n 1 limit.err)"; return 1; }
+	[ "$(cat limit.said)" -eq 2 ] || { echo "the command has $(cat limit.said)"; return 1; }
+	[ "$(stat -c %s limited.pb.gz)" -gt 2048 ] || { echo "the profile is too small to tell"; return 1; }
+	"$LB" annotate --json limited.pb.gz >limited.json && profile_has limited.json "s['count'] > 50" "sums_close()"
+}
+check file-limit file_limit
+if command -v setpriv >/dev/null; then
+	# shellcheck disable=SC2016 # for the inner shell
+	check file-limit-too-low exits 3 setpriv --bounding-set -sys_resource --inh-caps -sys_resource \
+		sh -c 'ulimit -f 2 && exec "$0" record -a -d 1 -o too-low.pb.gz' "$LB"
+else
+	skip file-limit-too-low "no setpriv"
+fi
 
 chmod 755 .
 cp "$LB" ./lineburn-for-all

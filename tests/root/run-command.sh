@@ -198,6 +198,37 @@ secret_unread() {
 check secret-unread-under-sudo secret_unread 700 "126 "
 check script-read-under-sudo secret_unread 755 "0 read"
 
+# A command has the environment of the user who called sudo, and no other's: not that of root, who called another sudo
+# above, nor that of a user's program of this name. sudo's real uid is its caller's.
+# shellcheck disable=SC2016 # for the inner shells
+sudo_environment() {
+	cp "$(realpath "$(command -v sh)")" sudo
+	cat >environment.sh <<-'END'
+		env -i PATH="$PATH" SUDO_UID=65534 SUDO_GID=65534 SUDO_USER=nobody \
+			"$LB" run -o environment.pb.gz -- sh -c 'echo "of ${LB_CALLER:-nobody}"' | head -n 1
+	END
+	cat >environment.py <<-'END'
+		import ctypes
+		import os
+		ctypes.CDLL(None).prctl(15, b"sudo")  # PR_SET_NAME
+		read, write = os.pipe()
+		if not os.fork():
+		    os.read(read, 1)
+		    os.execvp("sh", ["sh", "./environment.sh"])
+		os.setresuid(65534, 65534, 65534)
+		os.write(write, b"x")
+		os.wait()
+	END
+	setpriv --ruid 65534 env LB_CALLER=user ./sudo -p -c 'setpriv --reuid 0 sh ./environment.sh; exit' >of.user 2>&1
+	LB_CALLER=root ./sudo -c 'setpriv --ruid 65534 env LB_CALLER=user ./sudo -p -c "
+		setpriv --reuid 0 sh ./environment.sh; exit"; exit' >of.inner 2>&1
+	LB_CALLER=root ./sudo -c 'sh ./environment.sh; exit' >of.root 2>&1
+	LB_CALLER=program python3 environment.py >of.program 2>&1
+	said=$(head -qn 1 of.user of.inner of.root of.program | tr '\n' ' ')
+	[ "$said" = "of user of user of nobody of nobody " ] || { echo "$said"; return 1; }
+}
+check sudo-environment sudo_environment
+
 # Users and groups that are not in /etc/passwd: getent(1) and id(1) ask the modules of nsswitch.conf, which run
 # as root, but have no capabilities and do not see the caller's environment.
 # with_afar COMMAND ARG...: where they know one user, "afar" (64321)
@@ -220,8 +251,8 @@ with_afar() {
 users_from_afar() {
 	rm -f told
 	mkdir afar && chown 64321 afar || return 1
-	with_afar env -i PATH="$PATH" LB_CALLER=secret ./sudo -c '
-		env -i PATH="$PATH" SUDO_UID=64321 SUDO_GID=64321 SUDO_USER=afar "$1" run -F 499 -o afar/told.pb.gz -- \
+	with_afar setpriv --ruid 64321 env -i PATH="$PATH" LB_CALLER=secret ./sudo -p -c '
+		setpriv --reuid 0 env -i PATH="$PATH" SUDO_UID=64321 SUDO_GID=64321 SUDO_USER=afar "$1" run -F 499 -o afar/told.pb.gz -- \
 			sh -c "id -u; id -G; echo \$LB_CALLER; i=0; while [ \$i -lt 300000 ]; do i=\$((i + 1)); done"
 		exit $?' sh "$LB" || { tail -n 1 err; return 1; }
 	said=$(head -n 3 out | tr '\n' ' ')
@@ -282,7 +313,7 @@ END
 chmod 644 inherited.sh
 inherited_is_the_users() {
 	# shellcheck disable=SC2086,SC3045 # a list of variables; dash has ulimit -n
-	(umask 027 && ulimit -n 777 && exec 7<inherited.sh &&
+	(umask 027 && ulimit -n 777 && ulimit -f 99999 && exec 7<inherited.sh &&
 		setpriv --reuid=65534 --regid=65534 --init-groups sh ./inherited.sh >direct.out &&
 		env $nobody "$LB" run -o inherited.pb.gz -- sh ./inherited.sh >out 2>err) || { tail -n 1 err; return 1; }
 	sed '/^end$/q' out | diff direct.out -
