@@ -45,8 +45,8 @@ int caller_lift_file_limit(struct error *err)
 		return 0;
 	return error_set_exit(err, EXIT_SYSTEM, -EFBIG,
 			      "files may have %llu KiB at most here (ulimit -f), and a "
-			      "recording needs %llu; raise the limit, which "
-			      "CAP_SYS_RESOURCE may do, too",
+			      "recording needs %llu; raise the limit, or give lineburn "
+			      "CAP_SYS_RESOURCE",
 			      (unsigned long long)limit.rlim_max >> 10,
 			      (unsigned long long)FILE_MIN_BYTES >> 10);
 }

@@ -200,7 +200,7 @@ check script-read-under-sudo secret_unread 755 "0 read"
 
 # A command has the environment of the user who called sudo, and no other's: not that of root, who called another sudo
 # above, nor that of a user's program of this name. sudo's real uid is its caller's.
-# shellcheck disable=SC2016 # for the inner shells
+# shellcheck disable=SC2016,SC2024 # for the inner shells; this sudo is a copy of sh
 sudo_environment() {
 	cp "$(realpath "$(command -v sh)")" sudo
 	cat >environment.sh <<-'END'
