@@ -526,6 +526,7 @@ static __always_inline __u64 read_task(struct task_struct *task, __u64 pid_tgid,
 	w->image.exec_id = LB_TASK(task, self_exec_id);
 	body->cgroup_id = lb_current_cgroup_id();
 	body->tid = keep_tid ? (__u32)pid_tgid : 0;
+	body->uid = user;
 	lb_current_comm((__u64 *)body->comm);
 	return user;
 }

@@ -76,7 +76,7 @@ enum lb_stack_status {
 /*
  * Key of the counts map: one entry per distinct pair of stacks of one program image.
  * The hashes are seeded at load and cover all of struct lb_body after its hash, so
- * samples with different thread names or cgroups differ, too.
+ * samples with different thread names, users or cgroups differ, too.
  */
 struct lb_stack_key {
 	__u64 start_boottime_ns; /* of the thread group's leader */
@@ -147,13 +147,15 @@ struct lb_body {
 	__u64 hash; /* the key refers to it */
 	__u64 cgroup_id; /* cgroup v2 directory inode; kernel bodies: 0 */
 	char comm[LB_COMM_LEN]; /* of the thread; kernel bodies: zeroes */
+	__u32 uid; /* effective, of the process; LB_NO_ID: not read; kernel bodies: 0 */
+	__u32 pad1; /* 0 */
 	__u32 tid; /* 0 unless threads are distinguished */
 	__u8 kind; /* enum lb_body_kind */
 	__u8 pad; /* 0 */
 	__u16 nr_frames; /* 0..LB_MAX_FRAMES */
 	__u64 ips[LB_MAX_FRAMES]; /* leaf first; the record ends after nr_frames */
 };
-_Static_assert(sizeof(struct lb_body) == 40 + 8 * LB_MAX_FRAMES, "no padding");
+_Static_assert(sizeof(struct lb_body) == 48 + 8 * LB_MAX_FRAMES, "no padding");
 
 /* Credentials and root directory of a program image's leader at a sample. */
 struct lb_ids {

@@ -625,6 +625,8 @@ static void emit(struct sampler *s, const struct lb_stack_key *key,
 			memcpy(comm, user->comm, LB_COMM_LEN);
 			sample.comm = comm;
 			sample.tid = user->tid;
+			sample.uid = user->uid;
+			sample.has_uid = user->uid != LB_NO_ID;
 			sample.cgroup_id = user->cgroup_id;
 			sample.user_ips = user->ips;
 			sample.nr_user = user->nr_frames;

@@ -132,7 +132,9 @@ struct sample {
 	const char *comm; /* of the thread, terminated; NULL: not known */
 	uint32_t tid; /* 0: threads are not distinguished, or unknown */
 	uint64_t cgroup_id; /* 0: not known */
-	uint64_t user_hash; /* covers comm, cgroup, tid and user_ips */
+	uint32_t uid; /* effective, of the process then; if has_uid */
+	bool has_uid;
+	uint64_t user_hash; /* covers comm, cgroup, tid, uid and user_ips */
 	uint64_t kern_hash; /* 0: no kernel stack */
 	/* Leaf first: an instruction, or a return address after a system call. */
 	const __u64 *user_ips;

@@ -61,6 +61,15 @@ static const struct process_owner *owner_of(const struct row *row)
 		       : &row->process->owner;
 }
 
+/*
+ * Returns the user whose CPU time it was: the process may have another one by now. (uid_t)-1:
+ * nothing is known of the process.
+ */
+static uid_t uid_of(const struct process *process, const struct row_stack *stack)
+{
+	return process->uid != (uid_t)-1 && stack->has_uid ? stack->uid : process->uid;
+}
+
 /**
  * @labels  room for SAMPLE_LABELS_MAX; texts belong to @row or @pool, or are constants
  * Return: number of labels
@@ -72,6 +81,7 @@ static size_t sample_labels(struct user_names *users, struct strpool *pool,
 	const struct process *process = row->process;
 	const struct process_owner *owner = owner_of(row);
 	size_t nr = 0;
+	uid_t uid;
 
 	add_number(labels, &nr, LABEL_PID, row->tgid);
 	add_text(labels, &nr, LABEL_COMM,
@@ -92,10 +102,10 @@ static size_t sample_labels(struct user_names *users, struct strpool *pool,
 		return nr;
 	if (process->ns_tgid != row->tgid)
 		add_number(labels, &nr, LABEL_NS_PID, process->ns_tgid);
-	if (process->uid != (uid_t)-1)
+	uid = uid_of(process, stack);
+	if (uid != (uid_t)-1)
 		add_text(labels, &nr, LABEL_USER,
-			 user_names_find(users, pool, process->uid,
-					 process->in_our_user_ns));
+			 user_names_find(users, pool, uid, process->in_our_user_ns));
 	add_text(labels, &nr, LABEL_EXE, process->owner.exe);
 	return nr;
 }
@@ -788,10 +798,12 @@ static void want_users(struct profile_builder *f)
 	const struct builder_work *w = &f->work;
 
 	for (size_t i = w->first; i < w->last; i++) {
-		const struct process *p = w->rows.items[i].process;
+		const struct row *row = &w->rows.items[i];
+		const struct process *p = row->process;
+		uid_t uid = p ? uid_of(p, stack_table_stack(&w->rows, row)) : (uid_t)-1;
 
-		if (p && p->uid != (uid_t)-1 && p->in_our_user_ns)
-			user_names_want(&f->users, p->uid, w->rows.items[i].count);
+		if (uid != (uid_t)-1 && p->in_our_user_ns)
+			user_names_want(&f->users, uid, row->count);
 	}
 }
 

@@ -62,6 +62,8 @@ static int add_stack(struct stack_table *rows, const struct sample *s, uint32_t 
 				    .tid = s->tid,
 				    .nr_user = (uint16_t)s->nr_user,
 				    .nr_kern = (uint16_t)s->nr_kern,
+				    .uid = s->uid,
+				    .has_uid = s->has_uid,
 				    .user_leaf_is_return = s->user_leaf_is_return};
 	if (s->comm)
 		strncpy(stack->comm, s->comm, sizeof(stack->comm) - 1);

@@ -37,6 +37,8 @@ struct row_stack {
 	uint64_t cgroup_id;
 	uint32_t tid;
 	uint16_t nr_user, nr_kern;
+	uint32_t uid; /* of the process when it was sampled; if has_uid */
+	bool has_uid;
 	bool user_leaf_is_return;
 	uint64_t ips[];
 };

@@ -30,7 +30,7 @@
 #define NR_CPUS      512
 #define NR_DRAINS    5
 #define NR_FRAMES    38
-#define RECORD_BYTES 344 /* as in scale.bpf.c */
+#define RECORD_BYTES 352 /* as in scale.bpf.c */
 #define MIB          (1024.0 * 1024)
 
 _Static_assert(offsetof(struct lb_body, ips) + NR_FRAMES * 8 == RECORD_BYTES,

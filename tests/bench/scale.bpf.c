@@ -7,7 +7,7 @@
 char LICENSE[] SEC("license")
 = "GPL";
 
-#define RECORD_BYTES 344 /* as in scale-maps.c */
+#define RECORD_BYTES 352 /* as in scale-maps.c */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

@@ -27,6 +27,7 @@
 #include "decode/runtimes.h"
 #include "process/interp_code.h"
 #include "process/maps.h"
+#include "profile/labels.h"
 #include "profile/pprof.h"
 #include "record/recorder.h"
 
@@ -777,6 +778,84 @@ static void samples_go_to_their_image(void **state)
 	assert_int_equal(losses(0)->counted, 180);
 }
 
+static uint64_t samples_of_user(const struct profile *p, const char *user)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		const struct profile_sample *s = &p->samples[i];
+
+		for (uint32_t k = 0; k < s->nr_labels; k++) {
+			const struct profile_label *l = &p->labels[s->first_label + k];
+
+			if (!strcmp(l->key, LABEL_USER) && !strcmp(l->str, user))
+				sum += (uint64_t)profile_value(p, s, p->count_value);
+		}
+	}
+	return sum;
+}
+
+/* The user of a row; LB_NO_ID: the row has none. */
+static void deliver_of(const struct sampler_handlers *handlers, uint32_t uid,
+		       uint64_t count)
+{
+	__u64 ip = IP;
+	struct sample sample = {
+		.start_boottime_ns = FAKE_BEGIN_NS,
+		.tgid = program.tgid,
+		.exec_id = program.exec_id,
+		.count = count,
+		.values = {count * 1000000},
+		.first_ns = fake.now_ns,
+		.last_ns = fake.now_ns,
+		.user_hash = uid,
+		.user_ips = &ip,
+		.nr_user = 1,
+		.uid = uid,
+		.has_uid = uid != LB_NO_ID,
+	};
+
+	handlers->sample(handlers->ctx, &sample);
+}
+
+/* Both users had it in one drain, before which the second one was told. */
+static uint64_t deliver_two_users(void *ctx, const struct sampler_handlers *handlers)
+{
+	struct lb_first_sample first = {.start_boottime_ns = FAKE_BEGIN_NS,
+					.time_ns = fake.now_ns,
+					.tgid = program.tgid,
+					.exec_id = program.exec_id,
+					.ids = {.uid = 1000, .gid = 1000}};
+	bool *is_done = ctx;
+
+	if (*is_done)
+		return 0;
+	*is_done = true;
+	handlers->first_sample(handlers->ctx, &first);
+	first.ids.uid = 1001;
+	handlers->first_sample(handlers->ctx, &first);
+	deliver_of(handlers, 1000, 80);
+	deliver_of(handlers, 1001, 20);
+	deliver_of(handlers, LB_NO_ID, 3);
+	return 103;
+}
+
+/* A program that is another user's since, without an exec. */
+static void samples_go_to_their_user(void **state)
+{
+	bool is_done = false;
+
+	(void)state;
+	begin_program(&program, "/bin/program");
+	fake.rows = deliver_two_users;
+	fake.rows_ctx = &is_done;
+	fake_signal(1000, SIGINT);
+	record((struct sampling){0});
+	assert_int_equal(samples_of_user(files.profiles[0], "1000"), 80);
+	assert_int_equal(samples_of_user(files.profiles[0], "1001"), 20 + 3);
+	assert_int_equal(losses(0)->counted, 103);
+}
+
 /* The exec event comes after the read of events, before the program's first sample. */
 static void an_exec_is_told_late(void **state)
 {
@@ -1421,6 +1500,7 @@ int main(void)
 		REPLAY(many_stacks_beyond_the_limits_are_told),
 		REPLAY(processes_without_a_name_are_told),
 		REPLAY(samples_go_to_their_image),
+		REPLAY(samples_go_to_their_user),
 		REPLAY(an_exec_is_told_late),
 		REPLAY(a_skipped_fork_is_looked_for),
 		REPLAY(an_address_changes_its_owner),

@@ -39,6 +39,7 @@
 #define NAME        "toucher"
 #define NR_MEETINGS 500
 #define FIRST_UID   1000
+#define NR_USERS    5
 
 enum change {
 	CHANGE_NOTHING,
@@ -81,6 +82,7 @@ struct fixture {
 	uint64_t nr_first; /* first samples that were announced */
 	struct lb_first_sample first; /* the last one, of any process */
 	uint32_t last_uid; /* of note_uid() */
+	uint64_t nr_of_user[NR_USERS]; /* samples by uid, from FIRST_UID on */
 	bool wrong_source;
 	struct meeting meetings[NR_MEETINGS];
 };
@@ -356,6 +358,8 @@ static void note_sample(void *ctx, const struct sample *s)
 	f->nr_here += s->count;
 	f->value_here += s->values[0];
 	f->nr_rows_here++;
+	if (s->has_uid && s->uid >= FIRST_UID && s->uid < FIRST_UID + NR_USERS)
+		f->nr_of_user[s->uid - FIRST_UID] += s->count;
 	if (s->status == LB_STACK_NO_BODY)
 		f->nr_without_body_here += s->count;
 }
@@ -839,6 +843,21 @@ static void who_found_the_ring_full_is_announced_later(void **state)
 	assert_int_equal(f->first.ids.uid, 0);
 }
 
+/* One stack, of several users in one slot. */
+static void each_sample_has_its_user(void **state)
+{
+	struct fixture *f = *state;
+
+	open_for_child(f, &(struct sampler_config){0});
+	tell(f, NR_USERS, CHANGE_USER);
+	tell(f, NR_USERS, CHANGE_USER);
+	tell(f, 1, CHANGE_NOTHING);
+	assert_int_equal(drain(f), 2 * NR_USERS + 1);
+	assert_int_equal(f->nr_rows_here, NR_USERS + 1);
+	for (size_t i = 0; i < NR_USERS; i++)
+		assert_int_equal(f->nr_of_user[i], 2);
+}
+
 /* ---- targets ---- */
 
 static void children_of_targets(void **state)
@@ -1169,6 +1188,7 @@ int main(void)
 		EXACT(a_user_is_announced_again_after_another),
 		EXACT(a_user_is_announced_again_after_an_eviction),
 		EXACT(who_found_the_ring_full_is_announced_later),
+		EXACT(each_sample_has_its_user),
 		EXACT(children_of_targets),
 		EXACT(rules_can_be_asked),
 		EXACT(others_are_not_sampled),

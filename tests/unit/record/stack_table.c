@@ -26,6 +26,8 @@ static struct sample one(void)
 		.comm = "worker-7",
 		.tid = 107,
 		.cgroup_id = 4242,
+		.uid = 1000,
+		.has_uid = true,
 		.user_hash = 0xaaaa,
 		.kern_hash = 0xbbbb,
 		.user_ips = user_ips,
@@ -59,6 +61,8 @@ static void test_row(void **state)
 	assert_string_equal(stack->comm, "worker-7");
 	assert_int_equal(stack->cgroup_id, 4242);
 	assert_int_equal(stack->tid, 107);
+	assert_true(stack->has_uid);
+	assert_int_equal(stack->uid, 1000);
 	assert_true(stack->user_leaf_is_return);
 	assert_int_equal(stack->nr_user, 3);
 	assert_int_equal(stack->nr_kern, 2);
