@@ -32,9 +32,11 @@
 
 #include "base/cleanup.h"
 
-#define HEX_ID_LEN   64
-#define TASK_ID_LEN  32
-#define BUILD_ID_LEN 25
+#define HEX_ID_LEN     64
+#define TASK_ID_LEN    32
+#define BUILD_ID_LEN   25
+
+#define MAX_PATH_BYTES 4096
 
 /* A part of a borrowed text, not terminated. */
 struct text_part {
@@ -121,7 +123,7 @@ enum id_kind {
 	ID_MACHINE, /* same, escaped by systemd; libvirt may have named it */
 };
 
-enum cgroup_place {
+enum name_place {
 	ANYWHERE,
 	BELOW, /* its parent is @above */
 	BELOW_TOP, /* its parent is @above, the first component of the path */
@@ -131,7 +133,7 @@ enum cgroup_place {
 
 /* Patterns of one path component: prefix, id, suffix. The first match wins. */
 static const struct name_pattern {
-	enum cgroup_place place;
+	enum name_place place;
 	const char *above;
 	const char *prefix; /* ":x:": anything that ends in ":x:"; NULL: anything */
 	const char *suffix; /* "?.scope": with or without ".scope" */
@@ -454,19 +456,15 @@ static bool claim_by_path(const char *path, size_t len, struct name_claim *ret)
 	return text_begins(t, slice);
 }
 
-/* Finds the first folder that does not belong to root, and its owner. */
-static bool claim_by_folder(int dir, const char *path, size_t len, struct name_claim *ret)
+/*
+ * Finds the first folder that does not belong to root, and its owner. Who made the folders
+ * in one that is gone is not known: they count as @uid's.
+ */
+static bool claim_by_folder(int dir, const char *path, size_t len, uint32_t uid,
+			    struct name_claim *ret)
 {
-	char folder[4096];
+	char folder[MAX_PATH_BYTES];
 
-	if (dir < 0 || len >= sizeof(folder) || memchr(path, '\0', len))
-		return false;
-	/*
-	 * Folders above the root of our cgroup namespace cannot be reached through
-	 * @dir.
-	 */
-	if (text_begins((struct text_part){path, len}, "/.."))
-		return false;
 	for (size_t i = 0; i < len; i++) {
 		struct stat st;
 
@@ -474,9 +472,8 @@ static bool claim_by_folder(int dir, const char *path, size_t len, struct name_c
 			continue;
 		memcpy(folder, path, i);
 		folder[i] = '\0';
-		/* The owner of a removed folder is not known. */
 		if (fstatat(dir, folder + (i > 0), &st, i ? 0 : AT_EMPTY_PATH))
-			return false;
+			st = (struct stat){.st_uid = uid, .st_mode = S_IWOTH};
 		if (!st.st_uid && !(st.st_mode & S_IWOTH) &&
 		    !(st.st_gid && st.st_mode & S_IWGRP))
 			continue;
@@ -530,17 +527,47 @@ static bool owner_with(const char *path, size_t len, const struct name_claim *cl
 	return owner.runtime != CONTAINER_NONE || *owner.pod || *owner.unit;
 }
 
-bool cgroup_owner_at(int dir, const char *path, size_t len, struct cgroup_owner *ret)
+bool cgroup_owner_by_path(const char *path, size_t len, struct cgroup_owner *ret)
 {
 	struct name_claim claim;
-	bool has_owner = owner_with(
-		path, len, claim_by_path(path, len, &claim) ? &claim : NULL, ret);
+
+	return owner_with(path, len, claim_by_path(path, len, &claim) ? &claim : NULL,
+			  ret);
+}
+
+/*
+ * Returns the path from the top of the hierarchy on, heap; NULL: it is not known, or what is
+ * there cannot be seen.
+ */
+static char *path_from_top(const struct cgroup_place *place, const char *path, size_t len)
+{
+	char text[MAX_PATH_BYTES];
+
+	if (!place || len >= sizeof(text) || memchr(path, '\0', len))
+		return NULL;
+	memcpy(text, path, len);
+	text[len] = '\0';
+	return cgroup_namespace_to_mount(place->root, place->base, text);
+}
+
+bool cgroup_owner_at(const struct cgroup_place *place, uint32_t uid, const char *path,
+		     size_t len, struct cgroup_owner *ret)
+{
+	struct name_claim claim = {.from = 0, .uid = uid};
+	bool has_owner = cgroup_owner_by_path(path, len, ret);
+	_cleanup_free_ char *from_top = NULL;
 
 	/* Most paths name no container and no pod: no need to check folders. */
-	if ((ret->runtime == CONTAINER_NONE && !*ret->pod) || ret->is_claimed ||
-	    !claim_by_folder(dir, path, len, &claim))
+	if ((ret->runtime == CONTAINER_NONE && !*ret->pod) || ret->is_claimed)
 		return has_owner;
-	return owner_with(path, len, &claim, ret);
+	from_top = path_from_top(place, path, len);
+	if (!from_top)
+		return owner_with(path, len, &claim, ret);
+	len = strlen(from_top);
+	if (len >= MAX_PATH_BYTES ||
+	    claim_by_folder(place->fd, from_top, len, uid, &claim))
+		return owner_with(from_top, len, &claim, ret);
+	return cgroup_owner_by_path(from_top, len, ret);
 }
 
 const char *container_runtime_name(enum container_runtime runtime)
@@ -587,7 +614,7 @@ static unsigned int path_worth(struct text_part hierarchy, struct text_part path
 	struct cgroup_owner owner;
 	unsigned int worth = path.len > 1;
 
-	cgroup_owner_at(-1, path.at, path.len, &owner);
+	cgroup_owner_by_path(path.at, path.len, &owner);
 	worth |= (owner.runtime != CONTAINER_NONE) << 3 | (*owner.pod != '\0') << 2 |
 		 (*owner.unit != '\0') << 1;
 	return worth << 2 | (!hierarchy.len                       ? 3

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "process/cgroup_mount.h"
+
 enum container_runtime {
 	CONTAINER_NONE,
 	CONTAINER_DOCKER,
@@ -45,16 +47,26 @@ struct cgroup_owner {
 };
 
 /**
- * Finds the owner from the path, and which user chose its name. systemd lets users
- * choose names below /user.slice/user-UID.slice/user@UID.service; elsewhere the owners
- * of the folders decide.
+ * Finds the owner that the path names. systemd lets users choose names below
+ * /user.slice/user-UID.slice/user@UID.service; elsewhere root counts as who chose it.
  *
- * @dir   where the path begins, O_PATH; -1: do not check folders. A missing folder has
- *       no owner
- * @path  of a cgroup below the root of its hierarchy, "/a/b"; need not be terminated
+ * @path  of a cgroup, "/a/b", as /proc/PID/cgroup has it; need not be terminated
  * Return: whether the path names any owner.
  */
-bool cgroup_owner_at(int dir, const char *path, size_t len, struct cgroup_owner *ret);
+bool cgroup_owner_by_path(const char *path, size_t len, struct cgroup_owner *ret);
+
+/* Of a cgroup whose processes are not known: as TENANT_UNKNOWN_UID. */
+#define CGROUP_NO_UID UINT32_MAX
+
+/**
+ * The same, and finds by the owners of the folders which user chose its name.
+ *
+ * @place  of its hierarchy; NULL: its folders cannot be seen
+ * @uid    user of a process in it, who counts as the owner of the folders that cannot be
+ *         seen or are gone: with it, who is in a cgroup of his own has not got root's name
+ */
+bool cgroup_owner_at(const struct cgroup_place *place, uint32_t uid, const char *path,
+		     size_t len, struct cgroup_owner *ret);
 
 /**
  * Returns whether the path is in the slice that systemd makes for a user who is logged in:

@@ -246,32 +246,6 @@ void cgroup_mounts_deinit(struct cgroup_mounts *mounts)
 	*mounts = (struct cgroup_mounts){0};
 }
 
-void cgroup_places_open(struct cgroup_places *places, const struct cgroup_mounts *mounts)
-{
-	for (; places->nr < mounts->nr; places->nr++) {
-		const struct cgroup_mount *mount = &mounts->at[places->nr];
-
-		places->at[places->nr].hierarchy = mount->hierarchy;
-		places->at[places->nr].fd =
-			open(mount->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	}
-}
-
-void cgroup_places_close(struct cgroup_places *places)
-{
-	for (size_t i = 0; i < places->nr; i++)
-		cleanup_closep(&places->at[i].fd);
-	places->nr = 0;
-}
-
-int cgroup_place(const struct cgroup_places *places, uint32_t hierarchy)
-{
-	for (size_t i = 0; i < places->nr; i++)
-		if (places->at[i].hierarchy == hierarchy)
-			return places->at[i].fd;
-	return -1;
-}
-
 /* ---- paths as a cgroup namespace shows them ---- */
 
 #define MAX_LOOKED_AT 4096 /* directories */
@@ -325,6 +299,54 @@ char *cgroup_namespace_to_mount(const char *root, const char *base, const char *
 			;
 	return join(base, len, rest);
 }
+
+/* ---- the folders of a hierarchy ---- */
+
+static void place_close(struct cgroup_place *place)
+{
+	cleanup_closep(&place->fd);
+	free(place->root);
+	free(place->base);
+}
+
+void cgroup_places_open(struct cgroup_places *places, const struct cgroup_mounts *mounts)
+{
+	for (size_t i = 0; i < mounts->nr; i++) {
+		const struct cgroup_mount *m = &mounts->at[i];
+		struct cgroup_place place = {.hierarchy = m->hierarchy};
+		const char *rest;
+
+		/* Of a part, the folders above it cannot be seen. */
+		count_up(m->root, &rest);
+		if (*rest)
+			continue;
+		place.root = strdup(m->root);
+		place.base = m->base ? strdup(m->base) : NULL;
+		place.fd = open(m->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (place.root && place.fd >= 0)
+			places->at[places->nr++] = place;
+		else
+			place_close(&place);
+	}
+}
+
+void cgroup_places_close(struct cgroup_places *places)
+{
+	for (size_t i = 0; i < places->nr; i++)
+		place_close(&places->at[i]);
+	places->nr = 0;
+}
+
+const struct cgroup_place *cgroup_place(const struct cgroup_places *places,
+					uint32_t hierarchy)
+{
+	for (size_t i = 0; i < places->nr; i++)
+		if (places->at[i].hierarchy == hierarchy)
+			return &places->at[i];
+	return NULL;
+}
+
+/* ---- the root of a namespace ---- */
 
 static bool is_here(const char *dir, const char *own)
 {

@@ -49,19 +49,24 @@ int cgroup_mounts_read(struct cgroup_mounts *ret);
 const char *cgroup_mounts_only_v2(const struct cgroup_mounts *mounts);
 void cgroup_mounts_deinit(struct cgroup_mounts *mounts);
 
-/* Mount of each hierarchy, to check the owners of its folders. Zero-initialise. */
+/* Where the folders of a hierarchy are, from its top on, to check their owners. */
+struct cgroup_place {
+	uint32_t hierarchy;
+	int fd; /* O_PATH */
+	char *root, *base; /* as in struct cgroup_mount; heap */
+};
+
+/* Of each hierarchy that is mounted as a whole. Zero-initialise. */
 struct cgroup_places {
-	struct {
-		uint32_t hierarchy;
-		int fd; /* O_PATH; -1 */
-	} at[CGROUP_MOUNTS_MAX];
+	struct cgroup_place at[CGROUP_MOUNTS_MAX];
 	size_t nr;
 };
 
 void cgroup_places_open(struct cgroup_places *places, const struct cgroup_mounts *mounts);
 void cgroup_places_close(struct cgroup_places *places);
-/** Returns the mount of a hierarchy, O_PATH, borrowed; -1: not known. */
-int cgroup_place(const struct cgroup_places *places, uint32_t hierarchy);
+/** Returns that of a hierarchy, borrowed; NULL: its folders cannot be seen. */
+const struct cgroup_place *cgroup_place(const struct cgroup_places *places,
+					uint32_t hierarchy);
 
 /*
  * Paths of cgroups as a cgroup namespace shows them (cgroup_namespaces(7)): its root is

@@ -142,14 +142,14 @@ static const char *container_name(struct process_table *t,
 
 /*
  * Fills all of @owner but exe. @path  below the root of the hierarchy, which is 0 for
- * v2
+ * v2. @uid  of a process in it
  */
-static void fill_by_cgroup(struct process_table *t, uint32_t hierarchy, const char *path,
-			   size_t len, struct process_owner *owner)
+static void fill_by_cgroup(struct process_table *t, uint32_t hierarchy, uid_t uid,
+			   const char *path, size_t len, struct process_owner *owner)
 {
 	struct cgroup_owner found;
 
-	cgroup_owner_at(cgroup_place(&t->places, hierarchy), path, len, &found);
+	cgroup_owner_at(cgroup_place(&t->places, hierarchy), uid, path, len, &found);
 	owner->by_v2 = !hierarchy;
 	owner->cgroup = strpool_add_n(t->pool, path, len);
 	owner->container = strpool_add(t->pool, found.container);
@@ -171,7 +171,7 @@ static bool fill_cgroup(struct process_table *t, struct image *img,
 
 	if (!path)
 		return false;
-	fill_by_cgroup(t, hierarchy, path, len, &img->proc.owner);
+	fill_by_cgroup(t, hierarchy, img->proc.uid, path, len, &img->proc.owner);
 	img->owner_ns = from_ns;
 	img->owner_until_ns = until_ns;
 	img->owner_cgroups = 0;
@@ -439,7 +439,7 @@ static struct sampled_cgroup *add_cgroup(struct process_table *t, uint64_t id)
 	    hashmap_add(&o->by_id, hash_u64(0, id), (uint32_t)o->nr_cgroups))
 		return NULL;
 	known->id = id;
-	fill_by_cgroup(t, 0, path, len, &known->owner);
+	fill_by_cgroup(t, 0, CGROUP_NO_UID, path, len, &known->owner);
 	o->cgroups[o->nr_cgroups++] = known;
 	return take_ptr(known);
 }

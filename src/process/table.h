@@ -40,7 +40,7 @@ struct cgroup_mounts;
 
 struct process_table_config {
 	const char *proc_path; /* "/proc"; tests give a directory of their own */
-	/* Mounts of hierarchies, to find the owners of cgroups; may be NULL. Copied. */
+	/* Mounts of hierarchies, to find the owners of cgroups; NULL: none is. Copied. */
 	const struct cgroup_mounts *cgroup_mounts;
 	/* Mount of a whole cgroup v2, if it is the only hierarchy; else NULL. Copied. */
 	const char *cgroups;

@@ -39,7 +39,8 @@ struct tenant tenant_find(const struct cgroup_places *places, const struct proce
 	if (cgroup)
 		path = proc_dir_cgroup_path(cgroup, &len, &hierarchy);
 	if (path) {
-		cgroup_owner_at(cgroup_place(places, hierarchy), path, len, &found);
+		cgroup_owner_at(cgroup_place(places, hierarchy), p->uid, path, len,
+				&found);
 		who = tenant_in(p, found.container, path, len);
 	} else if (p->owner.cgroup && *p->owner.cgroup) {
 		who = tenant_in(p, p->owner.container, p->owner.cgroup,

@@ -336,15 +336,17 @@ static bool names_unit(const char *value, const struct cgroup_owner *owner)
 static uint32_t match_owner(struct target_cgroups *c, const struct cgroup_mount *mount,
 			    const char *path)
 {
+	/* @path begins at the mount, whatever that shows. */
+	struct cgroup_place place = {.fd = -1, .root = "/"};
 	_cleanup_close_ int dir = -1;
 	struct cgroup_owner owner;
 	const char *name = "";
 	uint32_t mask = 0;
 
-	if (!c->has_owners || !cgroup_owner_at(-1, path, strlen(path), &owner))
+	if (!c->has_owners || !cgroup_owner_by_path(path, strlen(path), &owner))
 		return 0;
-	dir = open(mount->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	cgroup_owner_at(dir, path, strlen(path), &owner);
+	dir = place.fd = open(mount->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cgroup_owner_at(&place, CGROUP_NO_UID, path, strlen(path), &owner);
 	if (owner.container[0])
 		name = container_names_find(c->names, owner.container, clock_now_ns());
 	if (!c->is_started) {

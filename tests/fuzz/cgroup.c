@@ -39,9 +39,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	assert(path >= text && path + len <= text + size);
 	assert(!len || (*path == '/' && !memchr(path, '\n', len)));
-	tells = cgroup_owner_at(-1, path, len, &owner);
+	tells = cgroup_owner_by_path(path, len, &owner);
 	check_owner(&owner, tells);
-	tells = cgroup_owner_at(-1, text, size, &owner);
+	tells = cgroup_owner_by_path(text, size, &owner);
 	check_owner(&owner, tells);
 	return 0;
 }

@@ -198,7 +198,7 @@ static bool owner_of(const char *path, struct cgroup_owner *ret)
 
 	assert_non_null(copy);
 	memcpy(copy, path, len);
-	return cgroup_owner_at(-1, copy, len, ret);
+	return cgroup_owner_by_path(copy, len, ret);
 }
 
 static void shapes(void **state)
@@ -218,29 +218,55 @@ static void shapes(void **state)
 	}
 }
 
+#define SOMEBODY 1001 /* the user of a process in the cgroup */
+
 /* @above  prefix of the id */
-static void assert_container(int dir, const char *path, const char *above)
+static void assert_container(const struct cgroup_place *place, const char *path,
+			     const char *above)
 {
 	struct cgroup_owner owner;
 	char expected[128];
 
 	snprintf(expected, sizeof(expected), "%s" ID, above);
-	assert_true(cgroup_owner_at(dir, path, strlen(path), &owner));
+	assert_true(cgroup_owner_at(place, SOMEBODY, path, strlen(path), &owner));
 	assert_string_equal(owner.container, expected);
 	assert_int_equal(owner.is_claimed, *above != '\0');
 	assert_int_equal(owner.runtime, CONTAINER_DOCKER);
 }
 
+/* The same folders, as namespaces of cgroups show them. @ours  prefix of our names */
+static void assert_in_namespaces(int dir, const char *ours)
+{
+	char two_up[] = "/../..", up[] = "/..", a[] = "/a.slice";
+	const struct cgroup_place above = {.fd = dir, .root = two_up},
+				  inside = {.fd = dir, .root = up, .base = a};
+
+	assert_container(&above, "/../../a.slice/docker-" ID ".scope", ours);
+	assert_container(&inside, "/../a.slice/docker-" ID ".scope", ours);
+	assert_container(&inside, "/docker-" ID ".scope", ours);
+	/* Where the namespace's root is below the top is not known. */
+	assert_container(&above, "/../a.slice/docker-" ID ".scope", "1001/");
+	assert_container(&above, "/docker-" ID ".scope", "1001/");
+	assert_container(&above, "/../../../docker-" ID ".scope", "1001/");
+	if (geteuid())
+		return;
+	assert_container(&above, "/../../a.slice/b.service/docker-" ID ".scope",
+			 "65534/");
+	assert_container(&inside, "/../a.slice/b.service/docker-" ID ".scope", "65534/");
+	assert_container(&inside, "/b.service/docker-" ID ".scope", "65534/");
+}
+
 /* Names inside a user's directory are the user's. Uses a tree like that of cgroups. */
 static void names_in_folders_of_users(void **state)
 {
-	char top[SCRATCH_BYTES], ours[16] = "";
+	char top[SCRATCH_BYTES], ours[16] = "", root[] = "/";
+	struct cgroup_place whole = {.fd = -1, .root = root}, *place = &whole;
 	_cleanup_close_ int dir = -1;
 	uid_t other = geteuid() ? geteuid() : 65534;
 
 	(void)state;
 	scratch_make(top, 0755);
-	dir = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	dir = whole.fd = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_true(dir >= 0);
 	assert_int_equal(mkdirat(dir, "a.slice", 0755), 0);
 	assert_int_equal(mkdirat(dir, "a.slice/b.service", 0755), 0);
@@ -253,24 +279,28 @@ static void names_in_folders_of_users(void **state)
 	/* Without root, all directories belong to our user. */
 	if (geteuid())
 		snprintf(ours, sizeof(ours), "%u/", geteuid());
-	assert_container(dir, "/a.slice/docker-" ID ".scope", ours);
+	assert_container(place, "/a.slice/docker-" ID ".scope", ours);
 	/*
 	 * The container's own directory may belong to its user: its name was given by
 	 * the parent's owner.
 	 */
-	assert_container(dir, "/a.slice/docker-" ID ".scope/b", ours);
-	assert_container(dir, "/gone/docker-" ID ".scope", ours);
-	assert_container(dir, "/../a/docker-" ID ".scope", "");
+	assert_container(place, "/a.slice/docker-" ID ".scope/b", ours);
+	assert_container(place, "/docker-" ID ".scope/gone/b", ours);
 	if (!geteuid()) {
-		assert_container(dir, "/a.slice/b.service/docker-" ID ".scope", "65534/");
-		assert_container(dir, "/a.slice/b.service/c/docker-" ID ".scope",
+		assert_container(place, "/a.slice/b.service/docker-" ID ".scope",
 				 "65534/");
-		assert_container(dir, "/open/docker-" ID ".scope", "0/");
+		assert_container(place, "/a.slice/b.service/c/docker-" ID ".scope",
+				 "65534/");
+		assert_container(place, "/open/docker-" ID ".scope", "0/");
 	}
-	/* Without directories the path decides. */
-	assert_container(-1, "/a.slice/b.service/docker-" ID ".scope", "");
-	assert_container(-1, SESSION "docker-" ID ".scope", "1000/");
-	assert_container(dir, SESSION "docker-" ID ".scope", "1000/");
+	assert_in_namespaces(dir, ours);
+	/* Folders that cannot be seen, or are gone. */
+	assert_container(NULL, "/docker-" ID ".scope", "1001/");
+	assert_container(NULL, SESSION "docker-" ID ".scope", "1000/");
+	assert_container(place, "/../docker-" ID ".scope", "1001/");
+	assert_container(place, "/a.slice/gone/docker-" ID ".scope",
+			 geteuid() ? ours : "1001/");
+	assert_container(place, SESSION "docker-" ID ".scope", "1000/");
 	assert_int_equal(unlinkat(dir, "a.slice/docker-" ID ".scope", AT_REMOVEDIR), 0);
 	assert_int_equal(unlinkat(dir, "a.slice/b.service", AT_REMOVEDIR), 0);
 	assert_int_equal(unlinkat(dir, "a.slice", AT_REMOVEDIR), 0);

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "lib/scratch.h"
 #include "lineburn.h"
+#include "process/cgroup_mount.h"
 
 /* The key of a program image. */
 #define IMAGE(pid, start_ns, exec_nr) \
@@ -28,6 +29,14 @@ struct fake_proc {
 	char path[64]; /* contains proc/ and root/ */
 	char proc[80], root[80];
 };
+
+/*
+ * Cgroups named by root: those below the top, because it is this machine's root directory,
+ * and that is root's.
+ */
+static char fake_slash[] = "/";
+static const struct cgroup_mounts fake_cgroups = {
+	.at = {{.path = fake_slash, .root = fake_slash}}, .nr = 1};
 
 struct fake_process {
 	uint32_t pid, ppid;

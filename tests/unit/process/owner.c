@@ -15,7 +15,7 @@
 #define MS         1000000ull
 #define SEC        1000000000ull
 #define ID         "3f4b9d2c5a6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f7a8"
-#define DOCKER     "0::/system.slice/docker-" ID ".scope\n"
+#define DOCKER     "0::/docker-" ID ".scope\n"
 #define LINE(path) "00400000-00500000 r-xp 00001000 00:01 11 " path "\n"
 
 static struct fake_proc fake;
@@ -26,7 +26,8 @@ static uint64_t start; /* the same in boottime */
 
 static int setup(void **state)
 {
-	struct process_table_config config = {.proc_path = fake.proc};
+	struct process_table_config config = {.proc_path = fake.proc,
+					      .cgroup_mounts = &fake_cgroups};
 
 	(void)state;
 	fake_proc_init(&fake);
@@ -85,7 +86,7 @@ static const struct process_owner *sampled(uint32_t pid, uint64_t start_ns,
 
 static void assert_in_docker(const struct process_owner *owner)
 {
-	assert_string_equal(owner->cgroup, "/system.slice/docker-" ID ".scope");
+	assert_string_equal(owner->cgroup, "/docker-" ID ".scope");
 	assert_string_equal(owner->container, ID);
 	assert_string_equal(owner->runtime, "docker");
 	assert_string_equal(owner->unit, "docker-" ID ".scope");

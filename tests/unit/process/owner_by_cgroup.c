@@ -38,7 +38,9 @@ static bool find_mount(void)
 
 static int setup(void **state)
 {
-	struct process_table_config config = {.proc_path = "/proc", .cgroups = mount};
+	_cleanup_(cgroup_mounts_deinit) struct cgroup_mounts mounts = {0};
+	struct process_table_config config = {
+		.proc_path = "/proc", .cgroups = mount, .cgroup_mounts = &mounts};
 
 	(void)state;
 	if (!find_mount())
@@ -49,6 +51,7 @@ static int setup(void **state)
 		*mount = '\0';
 		return 0;
 	}
+	assert_int_equal(cgroup_mounts_read(&mounts), 0);
 	pool = strpool_new(1 << 20);
 	return process_table_new(&config, pool, &table, NULL);
 }

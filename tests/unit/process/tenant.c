@@ -28,6 +28,7 @@ static uint64_t now; /* after the last scan */
 static void new_table(size_t max_processes, size_t max_mappings)
 {
 	struct process_table_config config = {.proc_path = fake.proc,
+					      .cgroup_mounts = &fake_cgroups,
 					      .is_shared = true,
 					      .max_processes = max_processes,
 					      .max_mappings = max_mappings};
@@ -104,6 +105,7 @@ static void assert_tenants(void)
 	assert_true(tenant_is_same(tenant_of(21), web));
 	assert_int_not_equal(tenant_of(22).container, 0);
 	assert_false(tenant_is_same(tenant_of(22), web));
+	assert_user(23, 1000);
 	assert_user(30, 1000);
 	assert_user(31, 1000);
 	assert_user(32, 1000);
@@ -116,9 +118,11 @@ static void the_container_or_the_user_pays(void **state)
 	add(10, 0, "0::/system.slice/sshd.service\n");
 	add(11, 1000, "0::/\n");
 	add(12, 0, "");
-	add(20, 0, "0::/system.slice/docker-" ID ".scope\n");
-	add(21, 1000, "0::/system.slice/docker-" ID ".scope/below\n");
-	add(22, 0, "0::/system.slice/docker-" OTHER_ID ".scope\n");
+	add(20, 0, "0::/docker-" ID ".scope\n");
+	add(21, 1000, "0::/docker-" ID ".scope/below\n");
+	add(22, 0, "0::/docker-" OTHER_ID ".scope\n");
+	/* In a folder that is gone: it may have been his. */
+	add(23, 1000, "0::/lineburn-gone/docker-" ID ".scope\n");
 	/* Users that he got from /etc/subuid, in a container of his and without one. */
 	add(30, 165000, ROOTLESS);
 	add(31, 165001, SLICE "session-3.scope\n");
@@ -197,7 +201,7 @@ static void images_are_left_to_others(void **state)
 
 	(void)state;
 	add(10, 0, "0::/\n");
-	add(20, 0, "0::/system.slice/docker-" ID ".scope\n");
+	add(20, 0, "0::/docker-" ID ".scope\n");
 	add(30, 1000, "0::/\n");
 	new_table(40, 0);
 	scan();

@@ -24,7 +24,7 @@
 #define CGROUPS   5 /* a number */
 #define LINE      "00400000-00500000 r-xp 00001000 00:01 11 /bin/make\n"
 #define ID        "3f4b9d2c5a6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f7a8"
-#define CONTAINER "/system.slice/docker-" ID ".scope"
+#define CONTAINER "/docker-" ID ".scope"
 
 static struct fake_proc fake;
 static struct strpool *pool;
@@ -41,7 +41,8 @@ static uint32_t mount_of_root(void)
 
 static int setup(void **state)
 {
-	struct process_table_config config = {.proc_path = fake.proc};
+	struct process_table_config config = {.proc_path = fake.proc,
+					      .cgroup_mounts = &fake_cgroups};
 	struct stat ns;
 	char root[160];
 
@@ -336,7 +337,9 @@ static void a_jit_is_looked_at(void **state)
 /* A manager of containers, a container's first process, and a child that is sampled late. */
 static void the_tenant_is_known_before_its_files_are_opened(void **state)
 {
-	struct process_table_config config = {.proc_path = fake.proc, .is_shared = true};
+	struct process_table_config config = {.proc_path = fake.proc,
+					      .cgroup_mounts = &fake_cgroups,
+					      .is_shared = true};
 	uint64_t start_ns;
 	struct process *p;
 
