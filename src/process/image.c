@@ -219,13 +219,13 @@ void image_end(struct image *img, uint64_t time_ns)
 		img->proc.until_ns = time_ns;
 }
 
-static enum root_kind kind_of_root(const struct process_table *t, const struct root *root)
+static bool is_machines(const struct process_table *t, const struct root *root)
 {
 	const struct root_key *machines = &t->machines_root;
 
-	if (!root || root->key.dev != machines->dev || root->key.inode != machines->inode)
-		return ROOT_OTHER;
-	return root->key.mount_id == machines->mount_id ? ROOT_MACHINE : ROOT_COPY;
+	return root && root->key.dev == machines->dev &&
+	       root->key.inode == machines->inode &&
+	       root->key.mount_id == machines->mount_id;
 }
 
 /* Takes the reference; @root may be NULL. */
@@ -237,7 +237,7 @@ static void set_root(struct process_table *t, struct image *img, struct root *ro
 	img->root = root;
 	img->proc.root_fd = root ? root->fd : -1;
 	img->proc.root_id = root ? root->id : 0;
-	img->proc.root_kind = kind_of_root(t, root);
+	img->proc.has_machines_root = is_machines(t, root);
 }
 
 void image_inherit(struct image *img, const struct image *from)

@@ -28,12 +28,6 @@ bool process_has_time(const struct process *proc)
 	return opener_has_time(proc->tenant);
 }
 
-bool process_has_machines_root(const struct process *proc)
-{
-	return proc->root_kind == ROOT_MACHINE ||
-	       (proc->root_kind == ROOT_COPY && proc->in_our_user_ns);
-}
-
 static struct safe_open rules_for(const struct process *p, const char *path,
 				  unsigned int flags, uint64_t max_bytes)
 {

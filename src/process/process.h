@@ -55,13 +55,6 @@ struct process_owner {
 	bool by_v2; /* cgroup is a path of cgroup v2 */
 };
 
-/* Whose a root directory is. */
-enum root_kind {
-	ROOT_OTHER, /* of a container, a sandbox, a user who mounts what he likes; not known */
-	ROOT_COPY, /* the machine's in another mount namespace, as of a service */
-	ROOT_MACHINE, /* that of pid 1; ours where that cannot be read */
-};
-
 struct process {
 	uint32_t tgid; /* initial pid namespace */
 	uint32_t exec_id; /* valid when identified */
@@ -85,7 +78,11 @@ struct process {
 	struct tenant tenant; /* pays for its places; until it is known, its parent's */
 	int root_fd; /* O_PATH on its root; -1: not known; shared, owned by the table */
 	uint64_t root_id; /* unique among all roots the table ever had; 0: not known */
-	enum root_kind root_kind;
+	/*
+	 * It is that of pid 1, or ours where that cannot be read. Not in any other mount
+	 * namespace: a program with set-uid lets users mount there what they like (bubblewrap).
+	 */
+	bool has_machines_root;
 	struct maps maps;
 	struct jit_file perf_map;
 	struct jit_file jitdump;
@@ -110,12 +107,6 @@ bool process_may_open_in(const struct process *proc, uint64_t root_id);
 
 /** May files that it names be looked at now? opener_has_time() of its tenant. */
 bool process_has_time(const struct process *proc);
-
-/**
- * Is what its root directory shows at a path there for everybody? Users mount what they
- * like in a user namespace of their own; in ours only root does.
- */
-bool process_has_machines_root(const struct process *proc);
 
 /**
  * Opens a file that debug info names (debug file, .dwo, source) in the root @root_id of

@@ -185,7 +185,7 @@ static uint32_t want_jit(struct symbolizer *s, const struct process *proc,
 
 #define NO_ROOT UINT64_MAX
 
-/* Are its debug files looked for in a root that shows the same to everybody? */
+/* Are its debug files looked for in the machine's root, where users mount nothing? */
 static bool has_public_names(const struct symbolizer *s, const struct target_file *file)
 {
 	uint32_t i = table_find_source(&s->table, SOURCE_FILE, file, 0);
@@ -214,11 +214,12 @@ static void note_wanting(struct source *source, struct tenant who)
 }
 
 /*
- * A user can put a forged debug file for any program into a root of his own: what is found
- * there names the code only of processes with that root. All others share one source, so
- * that their libraries are decoded once, and the process whose root and rights count, its
- * user, has the machine's root. A process that can open nothing shares it when it has a
- * user: before that, names would be missing for good.
+ * A user can put a forged debug file for any program into a root where he may mount: what is
+ * found in any root but the machine's names the code only of processes with that root. All
+ * others share one source, so that their libraries are decoded once, and the process whose
+ * root and rights count, its user, has the machine's root. Once it has a user, also those
+ * with other roots share it, and who can open nothing: before that, names would be missing
+ * for good.
  *
  * Returns the number of the file's source; initialises a new one.
  */
@@ -226,8 +227,7 @@ static uint32_t file_source(struct symbolizer *s, const struct process *proc,
 			    const struct mapping *m)
 {
 	bool may_open = process_may_open(proc);
-	bool is_public = !s->config.is_shared ||
-			 (may_open && process_has_machines_root(proc));
+	bool is_public = !s->config.is_shared || (may_open && proc->has_machines_root);
 	uint64_t root_id = may_open ? proc->root_id : NO_ROOT;
 	struct source *source;
 	uint32_t i;

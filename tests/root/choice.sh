@@ -331,6 +331,32 @@ if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$grou
 	both="{($inside, '$id'), ($other, '65534/$id')} <= {(p['pid'], p['container']) for p in d['processes']}"
 	also check choice-container-labels chosen container-labels "$both" -p $inside -p $other
 	also_done
+	# The same from a cgroup namespace, whose root is beside them: there their paths begin with "/..".
+	# Where the folders cannot be seen, a name may be anybody's: it counts as the process's user's.
+	cat >in-namespace <<-END
+		#!/bin/sh
+		echo 0 >"$root/$group/cgroup.procs" && exec unshare -C "$LB" "\$@"
+	END
+	cat >in-blind-namespace <<-END
+		#!/bin/sh
+		echo 0 >"$root/$group/cgroup.procs" &&
+			exec unshare -C -m sh -c 'mount -t tmpfs none "$root" && exec "$LB" "\$@"' sh "\$@"
+	END
+	chmod 755 in-namespace in-blind-namespace
+	in_namespace() {
+		in_namespace_program=$PWD/$1
+		shift
+		LB=$in_namespace_program chosen "$@"
+	}
+	if unshare -C true 2>/dev/null && mkdir "$root/$group"; then
+		made="$made $root/$group"
+		check choice-container-in-namespace in_namespace in-namespace namespace-labels "$both" -p $inside -p $other
+		neither="{($inside, '0/$id'), ($other, '0/$id')} <= {(p['pid'], p['container']) for p in d['processes']}"
+		check choice-container-unseen in_namespace in-blind-namespace unseen-labels "$neither" -p $inside -p $other
+		rmdir "$root/$group"
+	else
+		skip choice-container-in-namespace "no cgroup namespace can be made"
+	fi
 	# A cgroup with a container id inside another container: the outermost one counts.
 	id3=0f0c0ffeec401ce0c0c401ce0c0c401ce0c0c401ce0c0c401ce0c0c401ce0c05
 	mkdir -p "$root/$group.slice/docker-$id3.scope/docker-$id.scope"

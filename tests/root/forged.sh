@@ -1,7 +1,7 @@
 #!/bin/sh
 # A user mounts a library with the path and the build id of another, or a debug file of a program that all
 # share, in a mount namespace of his own, and runs it first: the programs of other users keep their names.
-# Takes 8 s.
+# Takes 10 s.
 . "${TOP:?}/tests/root/lib.sh"
 
 chmod 755 .
@@ -59,14 +59,20 @@ if ! setpriv --reuid=12345 --clear-groups unshare -Urm true 2>/dev/null; then
 fi
 # A program without symbols, whose debug file is beside it. The forged one has its build id.
 mkdir bin || exit 1
+# program NAME FILE FIRST: the function's name, and the first byte of the build id
 program() {
-	gcc -g -O1 -DNAME="$1" -Wl,--build-id=0xf0112233445566778899aabbccddeeff00112233 -o "$2" \
+	gcc -g -O1 -DNAME="$1" -Wl,--build-id=0x"$3"112233445566778899aabbccddeeff00112233 -o "$2" \
 		main.c work.c && objcopy --only-keep-debug "$2" "$2.debug"
 }
-program shared bin/program && program lied lie && cd bin &&
-	strip program && objcopy --add-gnu-debuglink=program.debug program && cd .. || exit 1
+# programs FILE FIRST: bin/FILE, and what debug/ has of it
+programs() {
+	program shared "bin/$1" "$2" && program lied lie "$2" && mkdir -p "debug/.build-id/$2" &&
+		cp lie.debug "debug/.build-id/$2/112233445566778899aabbccddeeff00112233.debug" &&
+		(cd bin && strip "$1" && objcopy --add-gnu-debuglink="$1.debug" "$1")
+}
+programs program f0 && programs second f1 || exit 1
 for name in liar honest roots; do ln -s program bin/$name; done
-mkdir -p debug/.build-id/f0 && cp lie.debug debug/.build-id/f0/112233445566778899aabbccddeeff00112233.debug || exit 1
+for name in boxed unboxed; do ln -s second bin/$name; done
 
 "$LB" record -a -F 499 -o forged.pb.gz >record.out 2>&1 &
 recorder=$!
@@ -76,17 +82,26 @@ as 12345 unshare -Urm sh -c 'mount --bind forged.so lib/libwork.so && exec ./for
 works "${pids##* }" 300
 # shellcheck disable=SC2016 # for the inner shell
 as 12345 unshare -Urm sh -c 'mount --bind debug /usr/lib/debug && exec bin/liar'
-works "${pids##* }" 300
+liar=${pids##* }
+works "$liar" 300
+# As in a sandbox whose program is set-uid root: without a user namespace.
+# shellcheck disable=SC2016 # for the inner shell
+unshare -m sh -c 'mount --bind debug /usr/lib/debug && exec setpriv --reuid=12345 --clear-groups bin/boxed' &
+boxed=$!
+pids="$pids $boxed"
+works $boxed 300
 # Names stay for later samples.
 kill -USR1 $recorder
 wait_until 60 test -s forged.pb.gz || exit 1
-kill_own "${pids##* }"
+kill_own "$liar" $boxed
 bin/roots &
 pids="$pids $!"
 works $! 500
 as 12346 ./innocent
 works "${pids##* }" 500
 as 12346 bin/honest
+works "${pids##* }" 500
+as 12346 bin/unboxed
 works "${pids##* }" 500
 kill -INT $recorder
 wait $recorder
@@ -95,9 +110,11 @@ wait $recorder
 check forged-innocent profile_has innocent.json "function('genuine') > 90" "function('forged') == 0"
 check forged-forger profile_has forger.json "function('genuine') == 0" "function('forged') > 90"
 
-for name in honest roots; do
+for name in honest roots unboxed; do
 	"$LB" annotate --json --comm $name forged.pb.gz >$name.json
 	check forged-debug-file-$name profile_has $name.json "function('shared') > 90" "function('lied') == 0"
 done
-"$LB" annotate --json --comm liar forged.pb.gz >liar.json
-check forged-debug-file-liar profile_has liar.json "function('lied') > 90"
+for name in liar boxed; do
+	"$LB" annotate --json --comm $name forged.pb.gz >$name.json
+	check forged-debug-file-$name profile_has $name.json "function('lied') > 90"
+done

@@ -293,7 +293,7 @@ static void test_debug_file_of_who_is_known(void **state)
 }
 
 /* @root  a folder; NULL: it is not known */
-static struct process process_in(uint32_t id, const char *root, enum root_kind kind)
+static struct process process_in(uint32_t id, const char *root, bool is_machines)
 {
 	struct process proc = new_process(id);
 
@@ -302,7 +302,7 @@ static struct process process_in(uint32_t id, const char *root, enum root_kind k
 	proc.root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_true(proc.root_fd >= 0);
 	proc.root_id = id + 1;
-	proc.root_kind = kind;
+	proc.has_machines_root = is_machines;
 	proc.uid = geteuid();
 	proc.gid = getegid();
 	return proc;
@@ -314,12 +314,13 @@ static struct process process_in(uint32_t id, const char *root, enum root_kind k
  */
 static void test_forged_debug_file(void **state)
 {
-	struct process liar = process_in(0, "forged", ROOT_OTHER);
-	struct process unknown = process_in(1, NULL, ROOT_OTHER);
+	struct process liar = process_in(0, "forged", false);
+	struct process unknown = process_in(1, NULL, false);
 	struct process users[] = {
-		process_in(2, "/", ROOT_MACHINE),
-		process_in(3, "/", ROOT_COPY), /* a service */
-		process_in(4, "forged", ROOT_OTHER), /* another root */
+		process_in(2, "/", true),
+		process_in(3, "/", true),
+		process_in(4, "/", false), /* a service in its mount namespace */
+		process_in(5, "forged", false), /* another root */
 		unknown,
 	};
 	char debug_dir[128];
@@ -332,7 +333,6 @@ static void test_forged_debug_file(void **state)
 	snprintf(debug_dir, sizeof(debug_dir), "%s/debug", fixture_dir);
 	symbolizer_free(take_ptr(sym));
 	assert_int_equal(symbolizer_new(&config, pool, worker, NULL, &sym, NULL), 0);
-	users[1].in_our_user_ns = true;
 	map_at(&liar, MAPPING_FILE, file, BASE, 0);
 	lie = symbolizer_want(sym, &liar, ip, FRAME_LEAF, 1, 2);
 	assert_string_equal(function_of(resolve_one(lie)), "lie");
@@ -350,7 +350,7 @@ static void test_forged_debug_file(void **state)
 	}
 	/* Its root is another one now: the next one that has the machine's is the user. */
 	users[0].root_id = 77;
-	users[0].root_kind = ROOT_OTHER;
+	users[0].has_machines_root = false;
 	map_at(&users[2], MAPPING_FILE, file, BASE, 0);
 	assert_int_equal(symbolizer_want(sym, &users[2], ip, FRAME_LEAF, 1, 2), id);
 	maps_deinit(&users[2].maps);
@@ -359,7 +359,7 @@ static void test_forged_debug_file(void **state)
 	assert_int_equal(symbolizer_want(sym, &users[1], ip, FRAME_LEAF, 1, 2), id);
 	assert_ptr_equal(object_user(symbolizer_get(sym, id)->object), &users[1]);
 	assert_ptr_equal(object_user(symbolizer_get(sym, lie)->object), &liar);
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < 4; i++)
 		close(users[i].root_fd);
 	close(liar.root_fd);
 	maps_deinit(&users[1].maps);
@@ -367,11 +367,11 @@ static void test_forged_debug_file(void **state)
 	maps_deinit(&liar.maps);
 }
 
-/* In a user namespace of his own, a user mounts what he likes over the machine's root. */
+/* In a mount namespace of his own, a user has mounted what he likes over the machine's root. */
 static void test_forged_in_a_copy_of_the_root(void **state)
 {
-	struct process liar = process_in(0, "forged", ROOT_COPY);
-	struct process other = process_in(1, "/", ROOT_MACHINE);
+	struct process liar = process_in(0, "forged", false);
+	struct process other = process_in(1, "/", true);
 	char debug_dir[128];
 	struct symbolizer_config config = {.is_shared = true, .debug_dir = debug_dir};
 	struct target_file *file = open_file("stripped", "/opt/stripped");
@@ -384,6 +384,8 @@ static void test_forged_in_a_copy_of_the_root(void **state)
 	assert_int_equal(symbolizer_new(&config, pool, worker, NULL, &sym, NULL), 0);
 	map_at(&liar, MAPPING_FILE, file, BASE, 0);
 	map_at(&other, MAPPING_FILE, file, BASE, 0);
+	/* Also if a set-uid program of root's let him, so in our user namespace. */
+	liar.in_our_user_ns = true;
 	id = symbolizer_want(sym, &liar, ip, FRAME_LEAF, 1, 2);
 	assert_string_equal(function_of(resolve_one(id)), "lie");
 	id = symbolizer_want(sym, &other, ip, FRAME_LEAF, 1, 2);
