@@ -188,6 +188,19 @@ def user():
         recording.profile().must_have(7)
 
 
+def users_are_told_apart():
+    """A process that changes its user has the samples of each, also of one drain and one stack."""
+    with target() as pages:
+        recording = Recording("users", "-p", str(pages.pid))
+        for user_then, nr in (("0", 10), ("54321", 7), ("0", 100), ("54322", 3)):
+            pages.do("user 0")
+            pages.do(f"user {user_then}")
+            pages.do(f"touch {nr}")
+        recording.end()
+    for name, nr in (("root", 110), ("54321", 7), ("54322", 3)):
+        equal(name, Profile("users.pb.gz", "--user", name).touched(), {"one": nr, "two": 2 * nr, "three": 3 * nr})
+
+
 def children():
     with target() as pages:
         recording = Recording("children", "-p", str(pages.pid))
@@ -630,7 +643,7 @@ def python_refused():
 
 def main():
     for test in (run, callers, period, pid, not_pid, thread, not_thread, comm, not_comm, kinds_are_anded,
-                 whole_machine, user, children, no_children, exec_goes_on, threads_are_told_apart, cgroup,
+                 whole_machine, user, users_are_told_apart, children, no_children, exec_goes_on, threads_are_told_apart, cgroup,
                  windows, snapshot, debug_packages, debug_packages_of_a_loop, known_files,
                  known_files_of_an_interpreter, interpreter_awaited, code_replaced, jit_replaced,
                  jit_replaced_silently, jit_replaced_last, far_from_the_start, losses, segments_refused,

@@ -111,11 +111,47 @@ static void the_namespace_is_found_by_where_we_are(void **state)
 	rmdir(top);
 }
 
+/* Only where the whole hierarchy is mounted can all folders of a path be looked at. */
+static void folders_are_looked_for_in_whole_mounts(void **state)
+{
+	static const struct {
+		const char *root;
+		bool is_whole;
+	} cases[] = {
+		{"/", true},   {"/..", true},    {"/../..", true},
+		{"/x", false}, {"/../x", false}, {"/..x", false},
+	};
+	char path[] = "/", gone[] = "/lineburn-gone", root[] = "/";
+	struct cgroup_places places = {0};
+	struct cgroup_mounts mounts = {.nr = ARRAY_SIZE(cases) + 1};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		mounts.at[i].hierarchy = (uint32_t)i;
+		mounts.at[i].path = path;
+		mounts.at[i].root = strdup(cases[i].root);
+	}
+	mounts.at[ARRAY_SIZE(cases)] = (struct cgroup_mount){
+		.hierarchy = ARRAY_SIZE(cases), .path = gone, .root = root};
+	cgroup_places_open(&places, &mounts);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct cgroup_place *place = cgroup_place(&places, (uint32_t)i);
+
+		assert_int_equal(place != NULL, cases[i].is_whole);
+		if (place)
+			assert_string_equal(place->root, cases[i].root);
+		free(mounts.at[i].root);
+	}
+	assert_null(cgroup_place(&places, ARRAY_SIZE(cases)));
+	cgroup_places_close(&places);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(paths_below_a_mount),
 		cmocka_unit_test(the_namespace_is_found_by_where_we_are),
+		cmocka_unit_test(folders_are_looked_for_in_whole_mounts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
