@@ -123,7 +123,7 @@ enum id_kind {
 	ID_MACHINE, /* same, escaped by systemd; libvirt may have named it */
 };
 
-enum name_place {
+enum id_place {
 	ANYWHERE,
 	BELOW, /* its parent is @above */
 	BELOW_TOP, /* its parent is @above, the first component of the path */
@@ -133,7 +133,7 @@ enum name_place {
 
 /* Patterns of one path component: prefix, id, suffix. The first match wins. */
 static const struct name_pattern {
-	enum name_place place;
+	enum id_place place;
 	const char *above;
 	const char *prefix; /* ":x:": anything that ends in ":x:"; NULL: anything */
 	const char *suffix; /* "?.scope": with or without ".scope" */
