@@ -14,10 +14,9 @@
 #include "decode/runtimes.h"
 
 static const struct inspector {
-	bool (*recognise)(const char *path);
 	bool (*inspect)(const struct inspected_file *file, void *ret);
 } inspectors[NR_RUNTIMES] = {
-#define INSPECTOR(number, name) [RUNTIME_##number] = {name##_recognise, name##_inspect},
+#define INSPECTOR(number, name) [RUNTIME_##number] = {name##_inspect},
 	RUNTIME_ROWS(INSPECTOR)
 #undef INSPECTOR
 };
@@ -32,23 +31,17 @@ static bool is_elf(int fd)
 int inspect_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
 		  size_t nr_fds, struct wire_writer *reply)
 {
-	_cleanup_free_ char *path = NULL;
 	struct inspected_file file;
 	struct jit_image image;
-	const char *bytes;
 	void *data = NULL;
 	uint64_t data_len = 0;
-	size_t len;
 	bool elf;
 
 	(void)call;
-	bytes = wire_get_bytes(request, &len);
-	if (request->failed || !nr_fds)
+	(void)request;
+	if (!nr_fds)
 		return -EBADMSG;
-	path = strndup(bytes, len);
-	if (!path)
-		return -ENOMEM;
-	file = (struct inspected_file){.fd = fds[0], .path = path};
+	file = (struct inspected_file){.fd = fds[0]};
 	elf = is_elf(file.fd);
 	if (elf && !io_map_file(file.fd, UINT64_MAX, &data, &data_len) && data &&
 	    image_open(data, data_len, &image))
@@ -57,8 +50,7 @@ int inspect_serve(struct worker_call *call, struct wire_reader *request, const i
 	for (size_t i = 0; i < NR_RUNTIMES; i++) {
 		/* uint64_t, so that any struct of facts is aligned. */
 		uint64_t facts[RUNTIME_FACTS_BYTES / sizeof(uint64_t)] = {0};
-		bool is_one = elf && inspectors[i].recognise(path) &&
-			      inspectors[i].inspect(&file, facts);
+		bool is_one = elf && inspectors[i].inspect(&file, facts);
 
 		wire_put_bytes(reply, facts, is_one ? sizeof(facts) : 0);
 	}

@@ -52,9 +52,9 @@ worker_fn jitdump_serve;
 worker_fn gdbjit_serve;
 
 /*
- * DECODER_INSPECT. Request: bytes path, as the target sees it. fds[0]: a file. Reply:
- * u32 is_elf (0 or 1), then for each row of decode/runtimes.h bytes: the facts that its
- * inspector found, or empty. Callers use process/file.h.
+ * DECODER_INSPECT. Request: empty. fds[0]: a file. Reply: u32 is_elf (0 or 1), then for
+ * each row of decode/runtimes.h bytes: the facts that its inspector found, or empty.
+ * Callers use process/file.h.
  */
 worker_fn inspect_serve;
 

@@ -3,7 +3,7 @@
  * The runtimes: interpreters and JITs that lineburn supports beyond their machine code.
  * One row each, X(NUMBER, name):
  *   RUNTIME_NUMBER    its number; also the kind of its frames in stacks from the kernel
- *   name_recognise()  whether a file may be one
+ *   name_recognise()  whether a file of this name may be one
  *   name_inspect()    reads the facts from a file; runs in a worker
  *   name_runtime      the collector's part: runtime/runtime.h
  */
@@ -46,13 +46,13 @@ struct jit_image; /* decode/jit/image.h */
 struct inspected_file {
 	int fd; /* an ELF file */
 	const struct jit_image *image; /* all of it; NULL: not 64-bit little-endian */
-	const char *path; /* as the target sees it; only its last part matters */
 };
 
 /*
- * name_recognise(): checks only the path, so that most files need no inspection. Pure;
- * called by workers and the collector. name_inspect(): returns whether the file is one;
- * if so, fills in @ret, which the caller has zeroed.
+ * name_recognise(): may a file be one that a process maps under this path? Pure; only its
+ * last part matters. name_inspect(): returns whether the file is one, whatever its name;
+ * if so, fills in @ret, which the caller has zeroed. One user may see a file under another
+ * name than the next, so what it is must not depend on who had it first.
  */
 #define RUNTIME_INSPECTOR(number, name)          \
 	bool name##_recognise(const char *path); \

@@ -165,26 +165,21 @@ static int read_facts(struct wire_reader *r, struct file_facts *ret)
 }
 
 static enum worker_answer facts_read(struct worker *decoder, struct tenant who, int fd,
-				     const char *path, unsigned int deadline_ms,
-				     struct file_facts *ret)
+				     unsigned int deadline_ms, struct file_facts *ret)
 {
-	struct wire_writer request = {.max = WORKER_MAX_REQUEST_BYTES};
-	enum worker_answer answer = WORKER_FAILED;
+	enum worker_answer answer;
 	struct wire_reader reply;
 
 	worker_serves(decoder, who);
-	wire_put_str(&request, path);
-	if (!request.failed)
-		answer = worker_call(decoder, DECODER_INSPECT, request.data, request.len,
-				     &fd, 1, NULL, NULL, deadline_ms, &reply, NULL);
-	wire_writer_deinit(&request);
+	answer = worker_call(decoder, DECODER_INSPECT, NULL, 0, &fd, 1, NULL, NULL,
+			     deadline_ms, &reply, NULL);
 	return answer == WORKER_OK && read_facts(&reply, ret) ? WORKER_BAD_REPLY : answer;
 }
 
-int file_facts_read(struct worker *decoder, struct tenant who, int fd, const char *path,
+int file_facts_read(struct worker *decoder, struct tenant who, int fd,
 		    struct file_facts *ret)
 {
-	return facts_read(decoder, who, fd, path, FACTS_DEADLINE_MS, ret) == WORKER_OK
+	return facts_read(decoder, who, fd, FACTS_DEADLINE_MS, ret) == WORKER_OK
 		       ? 0
 		       : -ENODATA;
 }
@@ -196,8 +191,8 @@ const struct file_facts *file_facts_get(struct target_file *file, struct worker 
 	struct file_facts *facts =
 		!file->facts && file->fd >= 0 ? calloc(1, sizeof(*facts)) : NULL;
 
-	if (facts && facts_read(decoder, who, file->fd, file->path, SHORT_DEADLINE_MS,
-				facts) == WORKER_REFUSED)
+	if (facts && facts_read(decoder, who, file->fd, SHORT_DEADLINE_MS, facts) ==
+			     WORKER_REFUSED)
 		free(facts); /* others may ask */
 	else if (facts)
 		file->facts = facts;
@@ -235,11 +230,6 @@ bool file_facts_are_there(struct target_file *file, struct shared_worker *decode
 		return false;
 	if (!shared_worker_may_send(decoder, who))
 		return false;
-	wire_put_str(&content, file->path);
-	if (content.failed) {
-		wire_writer_deinit(&content);
-		return false;
-	}
 	shared_worker_send(decoder,
 			   &(struct shared_request){.op = DECODER_INSPECT,
 						    .fd = file->fd,

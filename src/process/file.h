@@ -20,7 +20,10 @@
 struct shared_worker;
 struct worker;
 
-/* Facts about a file, from a decoder. Untrusted: each runtime validates its own. */
+/*
+ * Facts about a file, from a decoder. Untrusted: each runtime validates its own. They
+ * depend on nothing but the file's content.
+ */
 struct file_facts {
 	bool is_elf;
 	struct runtime_facts {
@@ -37,7 +40,12 @@ struct target_file {
 	int fd; /* O_RDONLY, regular file; -1: could not be opened */
 	int open_errno; /* why not, when fd is -1; ESTALE: another file is there now,
 			 * EMFILE: too many are open */
-	const char *path; /* as the first target saw it; interned */
+	/*
+	 * As the first target saw it, interned. For the cache and for messages only: every
+	 * process has a path of its own for the file, mapping.path, and nobody names or
+	 * judges it for others.
+	 */
+	const char *path;
 	uint64_t dev, inode; /* of the opened descriptor, from fstat(2) */
 	uint64_t size_bytes;
 	int64_t mtime_ns;
@@ -115,13 +123,12 @@ int vdso_open(uint64_t *ret_size);
 /**
  * Inspects a file that is not in the cache, and waits for it.
  *
- * @who   it is its file
- * @path  as its target sees it
+ * @who  it is its file
  * Cost: 0.04 ms for most programs, 4 ms with 15 MB of symbol names (LLVM linked
  * statically), 35 ms if they must be read from disk.
  * Return: 0, or -ENODATA: the decoder failed (deadline, crash) or did not start.
  */
-int file_facts_read(struct worker *decoder, struct tenant who, int fd, const char *path,
+int file_facts_read(struct worker *decoder, struct tenant who, int fd,
 		    struct file_facts *ret);
 
 /**

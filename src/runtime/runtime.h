@@ -19,10 +19,11 @@
 #include "worker/worker.h"
 
 struct answers;
-struct file_facts;
 struct interp_code;
+struct mapping;
 struct process;
 struct process_table;
+struct runtime_facts;
 struct shared_worker;
 struct strpool;
 struct target_file;
@@ -58,6 +59,9 @@ struct runtime {
 	unsigned int unit_bytes; /* bytes of a code object per step of a frame's index */
 
 	bool (*recognise)(const char *path); /* decode/runtimes.h */
+
+	/** Fills in what only the path tells, under which a process maps it. NULL: nothing. */
+	void (*name_facts)(void *facts, const char *path);
 
 	/** Are these facts plausible? */
 	bool (*facts_are_sane)(const void *facts);
@@ -115,17 +119,25 @@ struct runtime {
 extern const struct runtime *const runtimes[NR_RUNTIMES];
 
 /**
- * Returns the facts about an interpreter's file; NULL: @file is none that this runtime
- * can locate, or that is not known yet. Most files are ruled out by name; others are
- * inspected once.
+ * Finds the facts about an interpreter's file, as a process sees it. Most files are ruled
+ * out by the path of @m, which is not that of others; the rest is inspected once.
  *
- * @file       open
+ * @m          its file is open
  * @who        waits for the answer
+ * @ret        set on true
  * @ret_later  set to true, if it is not known yet: call again
+ * Return: false: @m maps none that this runtime can locate, or that is not known yet.
  */
-const void *runtime_facts_of(enum runtime_number number, struct target_file *file,
-			     struct shared_worker *decoder, struct tenant who,
-			     bool *ret_later);
+bool runtime_facts_of(enum runtime_number number, const struct mapping *m,
+		      struct shared_worker *decoder, struct tenant who,
+		      struct runtime_facts *ret, bool *ret_later);
+
+/**
+ * Is @file (open) an interpreter's for any process, whatever its name? @ret_later as in
+ * runtime_facts_of().
+ */
+bool runtime_is_interpreter(struct target_file *file, struct shared_worker *decoder,
+			    struct tenant who, bool *ret_later);
 
 /** Returns the runtime of a frame with LB_FRAME_TAG. NULL: none, a bug. */
 const struct runtime *runtime_of_frame(uint64_t frame);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "lineburn.h"
 #include "process/file.h"
+#include "process/maps.h"
 #include "runtime/runtime.h"
 
 _Static_assert(NR_RUNTIMES <= 1 << LB_FRAME_KIND_BITS, "a frame tells which");
@@ -18,19 +19,35 @@ const struct runtime *runtime_of_frame(uint64_t frame)
 	return kind < NR_RUNTIMES && runtimes[kind]->name_frames ? runtimes[kind] : NULL;
 }
 
-const void *runtime_facts_of(enum runtime_number number, struct target_file *file,
-			     struct shared_worker *decoder, struct tenant who,
-			     bool *ret_later)
+bool runtime_facts_of(enum runtime_number number, const struct mapping *m,
+		      struct shared_worker *decoder, struct tenant who,
+		      struct runtime_facts *ret, bool *ret_later)
 {
 	const struct runtime *runtime = runtimes[number];
-	const void *facts;
 
-	if (!runtime->locate || !runtime->recognise(file->path))
-		return NULL;
+	if (!runtime->locate || !runtime->recognise(m->path))
+		return false;
+	if (!file_facts_are_there(m->file, decoder, who)) {
+		*ret_later = true;
+		return false;
+	}
+	if (!file_facts_of(m->file->facts, number))
+		return false;
+	*ret = m->file->facts->runtimes[number];
+	if (runtime->name_facts)
+		runtime->name_facts(ret->words, m->path);
+	return runtime->facts_are_sane(ret->words);
+}
+
+bool runtime_is_interpreter(struct target_file *file, struct shared_worker *decoder,
+			    struct tenant who, bool *ret_later)
+{
 	if (!file_facts_are_there(file, decoder, who)) {
 		*ret_later = true;
-		return NULL;
+		return false;
 	}
-	facts = file_facts_of(file->facts, number);
-	return facts && runtime->facts_are_sane(facts) ? facts : NULL;
+	for (enum runtime_number i = 0; i < NR_RUNTIMES; i++)
+		if (runtimes[i]->locate && file_facts_of(file->facts, i))
+			return true;
+	return false;
 }

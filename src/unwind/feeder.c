@@ -323,11 +323,13 @@ static bool maps_interpreter(struct unwind_feeder *w, const struct process *p,
 			     bool *ret_later)
 {
 	for (enum runtime_number i = 0; i < NR_RUNTIMES; i++) {
-		if (!runtime_facts_of(i, m->file, w->decoder, p->tenant, ret_later))
+		struct runtime_facts facts;
+
+		if (!runtime_facts_of(i, m, w->decoder, p->tenant, &facts, ret_later))
 			continue;
 		*ret = (struct image_interp){.state = IMAGE_INTERP_WAITS,
 					     .runtime = i,
-					     .facts = m->file->facts->runtimes[i],
+					     .facts = facts,
 					     .text_bias = m->start - m->file_off,
 					     .wait_ns = FIRST_WAIT_NS};
 		return true;

@@ -326,16 +326,6 @@ static uint32_t kernel_dev(uint32_t major, uint32_t minor)
 	return major << 20 | minor;
 }
 
-/* @ret_later  set to true, if that is not known yet */
-static bool is_interpreter(const struct unwind_files *f, struct target_file *file,
-			   bool *ret_later)
-{
-	for (enum runtime_number i = 0; i < NR_RUNTIMES; i++)
-		if (runtime_facts_of(i, file, f->decoder, file->tenant, ret_later))
-			return true;
-	return false;
-}
-
 /* Returns which key the kernel knows the mapped file by; the vdso's is all 0. */
 static struct lb_unwind_file_key key_of(const struct mapping *m)
 {
@@ -367,8 +357,10 @@ static void share(struct unwind_files *f, uint32_t id, const struct mapping *m,
 	if (file->was_judged || clock_now_ns() < file->share_after_ns ||
 	    (m->kind != MAPPING_FILE && !is_vdso))
 		return;
-	file->was_judged = o->first > UINT32_MAX ||
-			   (!is_vdso && is_interpreter(f, m->file, &is_later));
+	file->was_judged =
+		o->first > UINT32_MAX ||
+		(!is_vdso &&
+		 runtime_is_interpreter(m->file, f->decoder, m->file->tenant, &is_later));
 	if (file->was_judged || is_later)
 		return;
 	key = key_of(m);

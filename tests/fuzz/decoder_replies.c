@@ -30,8 +30,7 @@ static void read_facts(void)
 {
 	struct file_facts facts;
 
-	if (!file_facts_read(&worker, (struct tenant){0}, -1, "/usr/bin/python3.11",
-			     &facts))
+	if (!file_facts_read(&worker, (struct tenant){0}, -1, &facts))
 		for (size_t i = 0; i < NR_RUNTIMES; i++)
 			assert(facts.runtimes[i].is_known || !facts.runtimes[i].words[0]);
 }

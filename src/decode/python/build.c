@@ -2,7 +2,8 @@
 /*
  * Finds the CPython version of an ELF file: since 3.11 from the data at Py_Version;
  * before, from the exported symbols (every build that can load extension modules
- * exports the C API); without symbols, from the file name.
+ * exports the C API). Without symbols, only the file's name tells it, which each process
+ * has its own of.
  */
 #include "decode/python/build.h"
 
@@ -125,8 +126,8 @@ static uint32_t read_version(const struct python_elf *f)
 	return hex <= UINT32_MAX ? (uint32_t)hex >> 16 : 0;
 }
 
-/* Parses the version in a file name, "python3.9", "libpython3.10.so.1.0". 0: none. */
-static uint32_t version_of_name(const char *path)
+/* "python3.9", "libpython3.10.so.1.0" */
+uint32_t python_version_of_name(const char *path)
 {
 	static const char before[] = "python3.";
 	const char *at = strstr(path_basename(path), before);
@@ -140,23 +141,27 @@ static uint32_t version_of_name(const char *path)
 	return minor ? 0x0300 + minor : 0;
 }
 
-static uint32_t find_version(const struct python_elf *f, const char *path)
+/* Return: false: it is one that is not supported. @ret  0: only the name tells it */
+static bool find_version(const struct python_elf *f, uint32_t *ret)
 {
+	*ret = 0;
 	if (f->symbols[SYMBOL_VERSION].vaddr)
-		return read_version(f);
-	if (f->symbols[SYMBOL_SINCE_3_11].vaddr)
-		return 0; /* an early 3.11 with another layout */
-	if (f->symbols[SYMBOL_SINCE_3_10].vaddr)
-		return 0x030a;
-	if (f->symbols[SYMBOL_SINCE_3_9].vaddr)
-		return 0x0309;
-	return f->symbols[SYMBOL_EVAL].vaddr ? 0 : version_of_name(path);
+		*ret = read_version(f);
+	else if (f->symbols[SYMBOL_SINCE_3_11].vaddr)
+		return false; /* an early 3.11 with another layout */
+	else if (f->symbols[SYMBOL_SINCE_3_10].vaddr)
+		*ret = 0x030a;
+	else if (f->symbols[SYMBOL_SINCE_3_9].vaddr)
+		*ret = 0x0309;
+	else
+		return !f->symbols[SYMBOL_EVAL].vaddr;
+	return *ret >= PYTHON_OLDEST && *ret <= PYTHON_NEWEST;
 }
 
 /* ---- the file ---- */
 
 /* Return: is it a CPython? */
-static bool read_build(struct python_elf *f, const char *path, struct python_build *ret)
+static bool read_build(struct python_elf *f, struct python_build *ret)
 {
 	uint64_t runtime, eval, eval_bytes, base;
 	Elf64_Phdr text, ph;
@@ -167,8 +172,7 @@ static bool read_build(struct python_elf *f, const char *path, struct python_bui
 	runtime = f->symbols[SYMBOL_RUNTIME].vaddr;
 	eval = f->symbols[SYMBOL_EVAL].vaddr;
 	eval_bytes = f->symbols[SYMBOL_EVAL].size_bytes;
-	ret->version = find_version(f, path);
-	if (ret->version < PYTHON_OLDEST || ret->version > PYTHON_NEWEST || !runtime ||
+	if (!runtime || !find_version(f, &ret->version) ||
 	    !image_find_load(f->image, runtime, sizeof(uint64_t), PF_W, &ph))
 		return false;
 	base = text.p_vaddr - text.p_offset;
@@ -189,7 +193,7 @@ bool python_inspect(const struct inspected_file *file, void *ret)
 	_Static_assert(sizeof(build) <= RUNTIME_FACTS_BYTES, "it fits");
 	if (!f.image ||
 	    (f.image->header.e_type != ET_EXEC && f.image->header.e_type != ET_DYN) ||
-	    !read_build(&f, file->path, &build))
+	    !read_build(&f, &build))
 		return false;
 	memcpy(ret, &build, sizeof(build));
 	return true;

@@ -142,7 +142,7 @@ static int attach(struct jit_inodes *inodes, int fd, const struct jit_interface 
  * Checks the file itself before probing, as the target may fake a build id. Return: 0
  * or -errno.
  */
-static int probe_unknown(struct jit_inodes *inodes, int path_fd, const char *path,
+static int probe_unknown(struct jit_inodes *inodes, int path_fd,
 			 const struct jit_interface *point)
 {
 	const struct safe_open any_file = {
@@ -158,7 +158,7 @@ static int probe_unknown(struct jit_inodes *inodes, int path_fd, const char *pat
 	if (!may_probe(inodes, fd))
 		return -EPERM;
 	rc = file_facts_read(shared_worker_begin(inodes->decoder, inodes->who),
-			     inodes->who, fd, path, &facts);
+			     inodes->who, fd, &facts);
 	shared_worker_end(inodes->decoder, inodes->who, 0);
 	if (rc)
 		return rc;
@@ -204,7 +204,7 @@ static int begin(struct jit_inodes *inodes, int fd, const struct inode_identity 
 	if (is_target(target, identity))
 		return may_probe(inodes, target->fd) ? attach(inodes, target->fd, point)
 						     : -EPERM;
-	return probe_unknown(inodes, fd, target->path, point);
+	return probe_unknown(inodes, fd, point);
 }
 
 static struct inode *find_unused(struct jit_inodes *inodes)

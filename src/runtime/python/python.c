@@ -13,6 +13,14 @@
 #define FIND_MS    200
 #define UNIT_BYTES 2 /* bytes of bytecode per step of a frame's index */
 
+static void name_build(void *facts, const char *path)
+{
+	struct python_build *b = facts;
+
+	if (!b->version)
+		b->version = python_version_of_name(path);
+}
+
 static bool build_is_sane(const void *facts)
 {
 	const struct python_build *b = facts;
@@ -97,6 +105,7 @@ const struct runtime python_runtime = {
 	.object = "[python]",
 	.unit_bytes = UNIT_BYTES,
 	.recognise = python_recognise,
+	.name_facts = name_build,
 	.facts_are_sane = build_is_sane,
 	.locate = locate,
 	.read_cut = python_read_cut,

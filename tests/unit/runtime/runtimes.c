@@ -9,7 +9,10 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "decode/python/build.h"
 #include "lineburn.h"
+#include "process/file.h"
+#include "process/maps.h"
 #include "runtime/runtime.h"
 
 /* A runtime with frames of its own has all functions that they need. */
@@ -59,11 +62,65 @@ static void a_frame_tells_its_runtime(void **state)
 	assert_null(runtime_of_frame(LB_FRAME_OF(7, 1, 2)));
 }
 
+static struct target_file python_file(struct file_facts *facts, uint32_t version)
+{
+	struct python_build build = {.version = version, .runtime_off = 0x1000};
+	struct runtime_facts *ours = &facts->runtimes[RUNTIME_PYTHON];
+
+	*facts = (struct file_facts){.is_elf = true};
+	ours->is_known = true;
+	memcpy(ours->words, &build, sizeof(build));
+	return (struct target_file){.fd = 0, .path = "/home/alice/notpy", .facts = facts};
+}
+
+/* Return: the version; 0: it is no interpreter for who maps it there. */
+static uint32_t version_at(struct target_file *file, const char *path)
+{
+	const struct mapping m = {.path = path, .file = file};
+	struct runtime_facts facts;
+	struct python_build build;
+	bool is_later = false;
+
+	if (!runtime_facts_of(RUNTIME_PYTHON, &m, NULL, (struct tenant){0}, &facts,
+			      &is_later))
+		return 0;
+	assert_false(is_later);
+	memcpy(&build, facts.words, sizeof(build));
+	return build.version;
+}
+
+/* Alice has it under another name, and had it first. */
+static void everybody_has_a_path_of_his_own(void **state)
+{
+	struct file_facts facts;
+	struct target_file file = python_file(&facts, 0x030b);
+	bool is_later = false;
+
+	(void)state;
+	assert_int_equal(version_at(&file, "/home/alice/notpy"), 0);
+	assert_int_equal(version_at(&file, "/usr/bin/python3.9"), 0x030b);
+	assert_int_equal(version_at(&file, "/home/alice/notpy"), 0);
+	assert_true(runtime_is_interpreter(&file, NULL, (struct tenant){0}, &is_later));
+
+	/* A version that only the name tells. */
+	file = python_file(&facts, 0);
+	assert_int_equal(version_at(&file, "/usr/bin/python3.9"), 0x0309);
+	assert_int_equal(version_at(&file, "/usr/bin/python3.12"), 0x030c);
+	assert_int_equal(version_at(&file, "/usr/bin/python3"), 0);
+	assert_true(runtime_is_interpreter(&file, NULL, (struct tenant){0}, &is_later));
+
+	facts.runtimes[RUNTIME_PYTHON].is_known = false;
+	assert_int_equal(version_at(&file, "/usr/bin/python3.9"), 0);
+	assert_false(runtime_is_interpreter(&file, NULL, (struct tenant){0}, &is_later));
+	assert_false(is_later);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_are_whole),
 		cmocka_unit_test(a_frame_tells_its_runtime),
+		cmocka_unit_test(everybody_has_a_path_of_his_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

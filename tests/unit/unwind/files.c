@@ -53,14 +53,26 @@ struct target_file *process_table_file(struct process_table *t, uint32_t id)
 
 static bool interpreter_is_unknown;
 
-const void *runtime_facts_of(enum runtime_number number, struct target_file *file,
-			     struct shared_worker *decoder, struct tenant who,
-			     bool *ret_later)
+bool runtime_facts_of(enum runtime_number number, const struct mapping *m,
+		      struct shared_worker *decoder, struct tenant who,
+		      struct runtime_facts *ret, bool *ret_later)
 {
 	(void)decoder;
 	(void)who;
 	*ret_later |= interpreter_is_unknown;
-	return number == 0 && file == fake_interpreter ? file : NULL;
+	if (number != 0 || m->file != fake_interpreter)
+		return false;
+	*ret = m->file->facts->runtimes[number];
+	return true;
+}
+
+bool runtime_is_interpreter(struct target_file *file, struct shared_worker *decoder,
+			    struct tenant who, bool *ret_later)
+{
+	(void)decoder;
+	(void)who;
+	*ret_later |= interpreter_is_unknown;
+	return !interpreter_is_unknown && file == fake_interpreter;
 }
 
 static uint64_t vdso_bytes; /* 0: there is none */

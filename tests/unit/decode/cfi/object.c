@@ -388,9 +388,7 @@ static void test_numba(void **state)
 	fd = open(found.gl_pathv[0], O_RDONLY | O_CLOEXEC);
 	globfree(&found);
 	assert_int_equal(worker_new(&config, &reader, NULL), 0);
-	assert_int_equal(file_facts_read(decoder, (struct tenant){0}, fd,
-					 "libllvmlite.so", &facts),
-			 0);
+	assert_int_equal(file_facts_read(decoder, (struct tenant){0}, fd, &facts), 0);
 	point = file_facts_of(&facts, RUNTIME_JIT);
 	assert_non_null(point);
 	numba.pid = start_numba();

@@ -46,7 +46,7 @@ static int set_up(void **state)
 
 static bool find_in_fd(int fd, struct jit_interface *ret)
 {
-	struct inspected_file file = {.fd = fd, .path = ""};
+	struct inspected_file file = {.fd = fd};
 	struct jit_image image;
 	void *bytes = NULL;
 	uint64_t len = 0;
@@ -298,13 +298,13 @@ static void it_is_asked_of_a_worker(void **state)
 	none = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	no_elf = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(worker_new(NULL, &w, NULL), 0);
-	assert_int_equal(file_facts_read(w, (struct tenant){0}, none, "none", &facts), 0);
+	assert_int_equal(file_facts_read(w, (struct tenant){0}, none, &facts), 0);
 	assert_true(facts.is_elf);
 	assert_null(file_facts_of(&facts, RUNTIME_JIT));
-	assert_int_equal(file_facts_read(w, (struct tenant){0}, no_elf, "null", &facts), 0);
+	assert_int_equal(file_facts_read(w, (struct tenant){0}, no_elf, &facts), 0);
 	assert_false(facts.is_elf);
 	assert_null(file_facts_of(&facts, RUNTIME_JIT));
-	assert_int_equal(file_facts_read(w, (struct tenant){0}, has, "has.so", &facts), 0);
+	assert_int_equal(file_facts_read(w, (struct tenant){0}, has, &facts), 0);
 	p = file_facts_of(&facts, RUNTIME_JIT);
 	assert_non_null(p);
 	assert_int_equal(p->register_vaddr, fixture_vaddr("has.so", REGISTER));
@@ -324,7 +324,8 @@ static void a_file_is_asked_once(void **state)
 	fixture_run("gcc -fPIC -shared -o has.so jit.c");
 	fd = open("has.so", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(worker_new(NULL, &w, NULL), 0);
-	assert_null(file_facts_get(&file, w, (struct tenant){0})); /* the file is not open */
+	assert_null(
+		file_facts_get(&file, w, (struct tenant){0})); /* the file is not open */
 	file.fd = fd;
 	facts = file_facts_get(&file, w, (struct tenant){0});
 	assert_non_null(file_facts_of(facts, RUNTIME_JIT));

@@ -179,15 +179,14 @@ static int tear_down(void **state)
 static bool find_in_fd(struct worker *decoder, int fd, const char *path,
 		       struct python_build *ret)
 {
-	const struct python_build *build;
 	struct file_facts facts;
 
-	assert_int_equal(file_facts_read(decoder, (struct tenant){0}, fd, path, &facts), 0);
-	build = file_facts_of(&facts, RUNTIME_PYTHON);
-	if (!build || !python_runtime.facts_are_sane(build))
+	assert_int_equal(file_facts_read(decoder, (struct tenant){0}, fd, &facts), 0);
+	if (!file_facts_of(&facts, RUNTIME_PYTHON))
 		return false;
-	*ret = *build;
-	return true;
+	memcpy(ret, facts.runtimes[RUNTIME_PYTHON].words, sizeof(*ret));
+	python_runtime.name_facts(ret, path);
+	return python_runtime.facts_are_sane(ret);
 }
 
 static bool find(struct worker *decoder, const struct image *f, const char *path,
@@ -277,7 +276,7 @@ static void this_program_is_none(void **state)
 static void inspect(const void *bytes, size_t len)
 {
 	_cleanup_free_ void *copy = malloc(len ? len : 1); /* exact size */
-	struct inspected_file file = {.fd = -1, .path = "python3.11"};
+	struct inspected_file file = {.fd = -1};
 	struct python_build build;
 	struct jit_image image;
 

@@ -56,7 +56,7 @@ static int set_up(void **state)
 	if (fstat(self.fd, &st) || sampler_new(&sampling, &sampler, NULL) ||
 	    jit_probe_new(&probing, sampler, &probe, NULL) ||
 	    worker_new(NULL, &decoder, NULL) ||
-	    file_facts_read(decoder, (struct tenant){0}, self.fd, self.path, &facts))
+	    file_facts_read(decoder, (struct tenant){0}, self.fd, &facts))
 		return -1;
 	shared_worker_init(&shared, decoder, false);
 	found = file_facts_of(&facts, RUNTIME_JIT);

@@ -345,7 +345,7 @@ static bool find_build(struct fixture *f, struct python_build *ret, uint64_t *re
 	maps = fopen(path, "r");
 	while (maps && fgets(line, sizeof(line), maps)) {
 		_cleanup_close_ int fd = -1;
-		const struct python_build *build;
+		struct python_build *build;
 		struct file_facts facts;
 		uint64_t begin, off;
 
@@ -354,10 +354,13 @@ static bool find_build(struct fixture *f, struct python_build *ret, uint64_t *re
 		    !python_recognise(path))
 			continue;
 		fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (fd < 0 || file_facts_read(f->decoder, (struct tenant){0}, fd, path, &facts))
+		if (fd < 0 || file_facts_read(f->decoder, (struct tenant){0}, fd, &facts))
 			continue;
-		build = file_facts_of(&facts, RUNTIME_PYTHON);
-		if (build && python_runtime.facts_are_sane(build)) {
+		if (!file_facts_of(&facts, RUNTIME_PYTHON))
+			continue;
+		build = (struct python_build *)facts.runtimes[RUNTIME_PYTHON].words;
+		python_runtime.name_facts(build, path);
+		if (python_runtime.facts_are_sane(build)) {
 			*ret = *build;
 			*ret_bias = begin - off;
 			return true;
