@@ -300,6 +300,18 @@ static uint32_t known_mapping(const struct profile_builder *f,
 		       : PROFILE_NONE;
 }
 
+/* Returns in how many mappings of the profile these codes are: one for each name of the file. */
+static size_t nr_places(const struct profile_builder *f,
+			const struct resolved_code *codes, size_t nr_codes)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < nr_codes; i++)
+		for (const struct object *o = codes[i].object; o; o = o->next)
+			nr += known_mapping(f, o) != PROFILE_NONE;
+	return nr;
+}
+
 /* The code of a function is stored if this part of the samples is in it. */
 #define MAX_CODE_PARTS 1000
 
@@ -307,18 +319,23 @@ int profile_builder_add_code(struct profile_builder *f)
 {
 	size_t nr_all, nr = 0;
 	const struct resolved_code *all = symbolizer_codes(f->symbolizer, &nr_all);
-	_cleanup_free_ struct hot_code *codes = calloc(nr_all + 1, sizeof(*codes));
+	_cleanup_free_ struct hot_code *codes =
+		calloc(nr_places(f, all, nr_all) + 1, sizeof(*codes));
 	uint64_t all_count = 0;
 	int rc = 0;
 
 	if (!codes)
 		return -ENOMEM;
 	for (size_t i = 0; i < nr_all; i++) {
-		uint32_t mapping = known_mapping(f, all[i].object);
+		const struct object *object = all[i].object;
 
-		if (mapping != PROFILE_NONE)
-			codes[nr++] = (struct hot_code){&all[i].code, all[i].object,
-							mapping, 0};
+		for (; object; object = object->next) {
+			uint32_t mapping = known_mapping(f, object);
+
+			if (mapping != PROFILE_NONE)
+				codes[nr++] = (struct hot_code){&all[i].code, object,
+								mapping, 0};
+		}
 	}
 	qsort(codes, nr, sizeof(*codes), by_address);
 	for (size_t i = 0; i < f->profile->nr_samples && nr; i++)
@@ -397,11 +414,12 @@ static const char *build_id_of(const struct object *object, const struct process
 static uint32_t mapping_of_object(struct profile_builder *f, const struct object *object,
 				  const struct process *process)
 {
+	const struct object *first = object_first(object);
 	char hex[2 * sizeof(object->build_id) + 1];
 	struct profile_mapping m = {
-		.start = object->start,
-		.limit = object->limit,
-		.file_off = object->file_off,
+		.start = first->start,
+		.limit = first->limit,
+		.file_off = first->file_off,
 		.filename = object->name,
 		/*
 		 * Tells other tools that the names are complete: symbolizing again
@@ -417,7 +435,7 @@ static uint32_t mapping_of_object(struct profile_builder *f, const struct object
 		     0))
 		return PROFILE_NONE;
 	if (!f->mapping_of[object->id]) {
-		m.build_id = build_id_of(object, process, hex);
+		m.build_id = build_id_of(first, process, hex);
 		f->mapping_of[object->id] = profile_add_mapping(f->profile, &m) + 1;
 	}
 	return f->mapping_of[object->id] - 1;

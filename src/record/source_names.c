@@ -207,6 +207,8 @@ static bool read_hash(struct source_names *files, struct source_name *file)
 /* May these be different builds of one program? */
 static bool is_other_build(const struct object *a, const struct object *b)
 {
+	a = object_first(a);
+	b = object_first(b);
 	if (a == b || a->kind != OBJECT_FILE || b->kind != OBJECT_FILE)
 		return false;
 	return !a->build_id_len || a->build_id_len != b->build_id_len ||

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/hash.h"
 #include "base/vec.h"
@@ -42,6 +43,8 @@ void table_deinit(struct address_table *t)
 	for (size_t i = 0; i < t->nr_objects; i++)
 		free(t->objects[i]);
 	free(t->objects);
+	free(t->names);
+	hashmap_deinit(&t->names_by_key);
 	quota_deinit(&t->quota);
 	*t = (struct address_table){0};
 }
@@ -68,6 +71,95 @@ struct object *table_add_object(struct address_table *t, enum object_kind kind,
 	t->objects[t->nr_objects++] = object;
 	return object;
 }
+
+/* ---- the names of a file ---- */
+
+struct name_key {
+	uint32_t source;
+	const char *path; /* NULL: the first one of the tenant */
+	struct tenant tenant;
+};
+
+static bool name_eq(uint32_t item, const void *key, const void *ctx)
+{
+	const struct table_name *name = &((const struct address_table *)ctx)->names[item];
+	const struct name_key *want = key;
+
+	if (name->source != want->source)
+		return false;
+	return want->path ? !strcmp(name->object->name, want->path)
+			  : name->nr && tenant_is_same(name->tenant, want->tenant);
+}
+
+static uint64_t name_hash(const struct name_key *key)
+{
+	if (key->path)
+		return hash_bytes(key->source, key->path, strlen(key->path));
+	return hash_u64(hash_u64(key->source, key->tenant.container), key->tenant.uid);
+}
+
+static struct table_name *find_name(const struct address_table *t,
+				    const struct name_key *key)
+{
+	uint32_t i = hashmap_get(&t->names_by_key, name_hash(key), name_eq, key, t);
+
+	return i == HASHMAP_NONE ? NULL : &t->names[i];
+}
+
+/* @by_tenant  its first name. Return: NULL: out of memory. */
+static struct object *add_name(struct address_table *t, const struct name_key *by_path,
+			       const struct name_key *by_tenant)
+{
+	struct object **first = &t->sources[by_path->source].object, *object;
+	uint32_t i = (uint32_t)t->nr_names;
+	struct table_name *own;
+
+	if (vec_grow(&t->names, &t->cap_names, t->nr_names + 1, sizeof(*t->names),
+		     HASHMAP_NONE - 1))
+		return NULL;
+	object = table_add_object(t, OBJECT_FILE, by_path->path);
+	if (!object || hashmap_add(&t->names_by_key, name_hash(by_path), i))
+		return NULL;
+	own = find_name(t, by_tenant);
+	t->names[t->nr_names++] = (struct table_name){.source = by_path->source,
+						      .tenant = by_tenant->tenant,
+						      .object = object,
+						      .nr = !own};
+	/* Out of memory: the next one is its first one, too. */
+	if (own)
+		own->nr++;
+	else
+		hashmap_add(&t->names_by_key, name_hash(by_tenant), i);
+	if (*first) {
+		object->first = *first;
+		object->next = (*first)->next;
+		(*first)->next = object;
+	} else {
+		*first = object;
+	}
+	return object;
+}
+
+struct object *table_object_at(struct address_table *t, uint32_t source, const char *path,
+			       struct tenant who)
+{
+	const struct name_key by_path = {.source = source, .path = path};
+	const struct name_key by_tenant = {.source = source, .tenant = who};
+	struct object *first = t->sources[source].object;
+	const struct table_name *name;
+
+	/* Most files have one name. */
+	if (first && !strcmp(first->name, path))
+		return first;
+	name = find_name(t, &by_path);
+	if (!name)
+		name = find_name(t, &by_tenant);
+	if (name && (!strcmp(name->object->name, path) || name->nr >= TABLE_MAX_NAMES))
+		return name->object;
+	return add_name(t, &by_path, &by_tenant);
+}
+
+/* ---- sources ---- */
 
 struct source_key {
 	enum source_kind kind;
@@ -129,14 +221,16 @@ static bool entry_eq(uint32_t item, const void *key, const void *ctx)
 	const struct entry *want = key, *have = table_entry(t, item);
 
 	/*
-	 * Entries without a source also differ by their miss, which is never changed
-	 * later.
+	 * Entries without a source also differ by their miss, and those of files by their
+	 * object, which are never changed later.
 	 */
 	return have->lookup == want->lookup && have->source == want->source &&
 	       have->is_return == want->is_return && have->first_ns == want->first_ns &&
 	       have->last_ns == want->last_ns &&
 	       (t->sources[have->source].kind != SOURCE_NONE ||
-		have->resolved.miss == want->resolved.miss);
+		have->resolved.miss == want->resolved.miss) &&
+	       (t->sources[have->source].kind != SOURCE_FILE ||
+		have->resolved.object == want->resolved.object);
 }
 
 static struct entry *new_entry(struct address_table *t)
@@ -180,7 +274,8 @@ uint32_t table_want(struct address_table *t, const struct entry *wanted)
 	struct source *source = &t->sources[wanted->source];
 	uint64_t hash = hash_u64(hash_u64(wanted->lookup, (uint64_t)wanted->source << 1 |
 								  wanted->is_return),
-				 wanted->first_ns ^ wanted->last_ns << 1);
+				 wanted->first_ns ^ wanted->last_ns << 1 ^
+					 (uint64_t)wanted->resolved.object->id << 32);
 	uint32_t id = hashmap_get(&t->entries_by_key, hash, entry_eq, wanted, t);
 	struct entry *entry;
 

@@ -33,7 +33,7 @@ struct source {
 			  * process */
 	/* FILE: only for processes with this root, where its debug files are; 0: for all */
 	uint64_t root_id;
-	struct object *object;
+	struct object *object; /* FILE: the first one */
 	const struct target_file *file; /* FILE only */
 	const char *path; /* FILE: as object->user sees it, interned */
 	const struct process *process; /* JIT, INTERP */
@@ -51,6 +51,14 @@ struct source {
 	size_t nr_pending, cap_pending;
 };
 
+/* A path of a source's file. */
+struct table_name {
+	uint32_t source;
+	struct tenant tenant; /* who had it first */
+	struct object *object; /* with that name */
+	size_t nr; /* if it is that tenant's first one: how many it has; else 0 */
+};
+
 struct entry {
 	struct resolved resolved;
 	uint64_t lookup; /* FILE, VDSO: file offset; INTERP: the frame as sampled; else
@@ -64,6 +72,8 @@ struct entry {
 
 #define TABLE_CHUNK_ENTRIES 4096
 #define TABLE_NO_SOURCE     UINT32_MAX
+/* Most names of a file that a tenant adds: it may mount it at any number of paths. */
+#define TABLE_MAX_NAMES 16
 
 struct address_table {
 	struct strpool *pool; /* borrowed */
@@ -80,6 +90,10 @@ struct address_table {
 
 	struct object **objects; /* by id */
 	size_t nr_objects, cap_objects;
+
+	struct table_name *names;
+	size_t nr_names, cap_names;
+	struct hashmap names_by_key; /* of source and path, and of source and tenant */
 
 	uint64_t nr_over_limit;
 	struct quota quota; /* of max_entries */
@@ -99,6 +113,14 @@ struct object *table_add_object(struct address_table *t, enum object_kind kind,
 				const char *name);
 
 /**
+ * Finds or adds the object of a FILE source for @who, who maps the file at @path. Beyond
+ * TABLE_MAX_NAMES it is that of the first path that @who added. Sets the source's object,
+ * if it is the first one. Return: NULL when out of memory.
+ */
+struct object *table_object_at(struct address_table *t, uint32_t source, const char *path,
+			       struct tenant who);
+
+/**
  * Finds or adds the source of that kind, key and root; a new one's object is not set yet.
  * Return: its number, or TABLE_NO_SOURCE when out of memory.
  */
@@ -109,8 +131,8 @@ uint32_t table_find_source(const struct address_table *t, enum source_kind kind,
 			   const void *key, uint64_t root_id);
 
 /**
- * Finds the entry equal to @wanted (source, lookup, is_return, times), or adds a copy of
- * @wanted, pending at its source unless that is SOURCE_NONE. One that was put off is
+ * Finds the entry equal to @wanted (source, lookup, is_return, times; of a file also the
+ * object), or adds a copy of @wanted, pending at its source unless that is SOURCE_NONE. One that was put off is
  * pending again.
  * Return: its id; TABLE_OVER_LIMIT (counted) when the table, or the part of its process'
  * tenant, is full.

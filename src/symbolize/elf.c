@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Names addresses of ELF files with the decoder, which opens each file once. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -76,7 +77,7 @@ static void put_request(struct symbolizer *s, struct elf_question *question)
 		wire_put_u64(w, question->root_id);
 	if (question->nr_code)
 		wire_put_u32(w, (uint32_t)question->nr_code);
-	wire_put_u32(w, (uint32_t)work->nr);
+	wire_put_u32(w, (uint32_t)work->nr_asked);
 }
 
 static int send_request(struct symbolizer *s, const struct elf_question *question)
@@ -155,7 +156,7 @@ static int take_answer(struct symbolizer *s, enum worker_answer answer,
 	}
 	if (answer != WORKER_OK)
 		return MISS_DECODER_GAVE_UP;
-	miss = read_reply(s, r, w->nr, object, ret);
+	miss = read_reply(s, r, w->nr_asked, object, ret);
 	/*
 	 * These names lack lines because the decoder gave up, not because of the file.
 	 */
@@ -192,12 +193,34 @@ static size_t code_first(const struct symbolizer *s, uint32_t *ids, size_t nr)
 	return nr_code;
 }
 
+static int by_lookup(const void *a, const void *b, void *ctx)
+{
+	const struct address_table *t = ctx;
+	uint64_t x = table_entry(t, *(const uint32_t *)a)->lookup;
+	uint64_t y = table_entry(t, *(const uint32_t *)b)->lookup;
+
+	return (x > y) - (x < y);
+}
+
+/*
+ * An address has an entry for each name of its file. They become neighbours, as it is asked
+ * for once.
+ */
+static void sort(struct symbolizer *s, struct source *source, size_t nr_code)
+{
+	qsort_r(source->pending, nr_code, sizeof(*source->pending), by_lookup, &s->table);
+	qsort_r(source->pending + nr_code, source->nr_pending - nr_code,
+		sizeof(*source->pending), by_lookup, &s->table);
+}
+
 static int begin(struct symbolizer *s, struct source *source)
 {
 	struct resolve_work *w = &s->work;
 
 	w->source = source;
 	w->nr_code = code_first(s, source->pending, source->nr_pending);
+	if (source->object->next)
+		sort(s, source, w->nr_code);
 	search_init(&w->search, s);
 	if (source->file && !source->in_memory)
 		w->search.binary_path = source->path;
@@ -212,14 +235,34 @@ static size_t nr_code_of_batch(const struct resolve_work *w)
 	return w->nr_code < w->nr ? w->nr_code : w->nr;
 }
 
+/* Is entry @i of the batch @ids asked for with the one before it? */
+static bool is_repeated(const struct symbolizer *s, const uint32_t *ids, size_t i)
+{
+	return i && i != nr_code_of_batch(&s->work) &&
+	       table_entry(&s->table, ids[i])->lookup ==
+		       table_entry(&s->table, ids[i - 1])->lookup;
+}
+
+/* Returns how many different addresses the first @nr of the batch @ids have. */
+static size_t nr_different(const struct symbolizer *s, const uint32_t *ids, size_t nr)
+{
+	size_t left = nr;
+
+	for (size_t i = 0; i < nr; i++)
+		left -= is_repeated(s, ids, i);
+	return left;
+}
+
 static int ask(struct symbolizer *s, struct source *source)
 {
 	struct elf_question question = {.fd = s->vdso_fd};
 	struct resolve_work *w = &s->work;
+	const uint32_t *ids = source->pending + w->from;
 
 	w->nr = symbolizer_batch(source->nr_pending - w->from);
 	if (!w->nr)
 		return 0;
+	w->nr_asked = nr_different(s, ids, w->nr);
 	if (source->kind == SOURCE_FILE) {
 		question.fd = source->file->fd;
 		question.who = source->tenant;
@@ -227,28 +270,30 @@ static int ask(struct symbolizer *s, struct source *source)
 		question.build_id_len = source->file->build_id_len;
 		question.root_id = source->root_id;
 	}
-	question.nr_code = nr_code_of_batch(w);
+	question.nr_code = nr_different(s, ids, nr_code_of_batch(w));
 	put_request(s, &question);
 	for (size_t i = 0; i < w->nr; i++)
-		wire_put_u64(
-			&w->request,
-			table_entry(&s->table, source->pending[w->from + i])->lookup);
+		if (!is_repeated(s, ids, i))
+			wire_put_u64(&w->request, table_entry(&s->table, ids[i])->lookup);
 	return send_request(s, &question);
 }
 
 static int apply(struct symbolizer *s, const struct source *source, const uint32_t *ids,
 		 struct answers *answers)
 {
+	const struct answer *answer = answers->items;
+
 	if (symbolizer_keep_frames(s, &answers->frames) ||
 	    symbolizer_keep_codes(s, source->object, answers))
 		return -ENOMEM;
 	for (size_t i = 0; i < s->work.nr; i++) {
 		struct entry *entry = table_entry(&s->table, ids[i]);
-		uint64_t vaddr = answers->items[i].vaddr;
 
-		symbolizer_apply(&entry->resolved, &answers->items[i]);
-		entry->resolved.address = (vaddr ? vaddr : entry->lookup) +
-					  entry->is_return;
+		answer += i && !is_repeated(s, ids, i);
+		symbolizer_apply(&entry->resolved, answer);
+		entry->resolved.address =
+			(answer->vaddr ? answer->vaddr : entry->lookup) +
+			entry->is_return;
 	}
 	return 0;
 }
@@ -298,7 +343,7 @@ static int ask_vaddrs(struct symbolizer *s, int fd, const uint64_t *vaddrs, size
 	do {
 		struct elf_question question = {.flags = ELF_REQUEST_VADDR, .fd = fd};
 
-		w->nr = nr;
+		w->nr = w->nr_asked = nr;
 		w->request = (struct wire_writer){.max = WORKER_MAX_REQUEST_BYTES};
 		put_request(s, &question);
 		for (size_t i = 0; i < nr; i++)

@@ -38,7 +38,19 @@ struct object {
 	uint32_t id; /* 0, 1, 2 ... */
 	const struct process *user; /* see object_user() */
 	uint64_t root_id; /* the root that @user must have; 0: any */
+	/*
+	 * A file has an object for each name that processes see it under, so that nobody
+	 * names it for others. All else is in its first one: object_first().
+	 */
+	struct object *first; /* NULL: it is the first one, or the only one */
+	struct object *next; /* name of the file, after the first one */
 };
+
+/** Returns the object that has all but the name. */
+static inline const struct object *object_first(const struct object *object)
+{
+	return object->first ? object->first : object;
+}
 
 /**
  * Returns the process in whose root, and with whose rights, files that its debug info
@@ -46,9 +58,10 @@ struct object {
  */
 static inline const struct process *object_user(const struct object *object)
 {
-	const struct process *user = object->user;
+	const struct object *first = object_first(object);
+	const struct process *user = first->user;
 
-	return user && process_may_open_in(user, object->root_id) ? user : NULL;
+	return user && process_may_open_in(user, first->root_id) ? user : NULL;
 }
 
 struct resolved {

@@ -95,11 +95,10 @@ void symbolizer_free(struct symbolizer *s)
 /* ---- finding the source of an address ---- */
 
 /* Returns the number of the source; sets the object of a new one. */
-static uint32_t source_in(struct symbolizer *s, enum source_kind kind, const void *key,
-			  uint64_t root_id, enum object_kind object_kind,
-			  const char *name)
+static uint32_t source_of(struct symbolizer *s, enum source_kind kind, const void *key,
+			  enum object_kind object_kind, const char *name)
 {
-	uint32_t i = table_source(&s->table, kind, key, root_id);
+	uint32_t i = table_source(&s->table, kind, key, 0);
 	struct source *source;
 
 	if (i == TABLE_NO_SOURCE)
@@ -108,12 +107,6 @@ static uint32_t source_in(struct symbolizer *s, enum source_kind kind, const voi
 	if (!source->object)
 		source->object = table_add_object(&s->table, object_kind, name);
 	return source->object ? i : TABLE_NO_SOURCE;
-}
-
-static uint32_t source_of(struct symbolizer *s, enum source_kind kind, const void *key,
-			  enum object_kind object_kind, const char *name)
-{
-	return source_in(s, kind, key, 0, object_kind, name);
 }
 
 /* Returns the number of the source of code that only @proc has. */
@@ -137,7 +130,8 @@ static uint32_t want(struct symbolizer *s, uint32_t source, struct entry *entry)
 		return TABLE_OVER_LIMIT;
 	}
 	entry->source = source;
-	entry->resolved.object = s->table.sources[source].object;
+	if (!entry->resolved.object)
+		entry->resolved.object = s->table.sources[source].object;
 	entry->resolved.address = entry->lookup + entry->is_return;
 	return table_want(&s->table, entry);
 }
@@ -190,7 +184,8 @@ static bool has_public_names(const struct symbolizer *s, const struct target_fil
 {
 	uint32_t i = table_find_source(&s->table, SOURCE_FILE, file, 0);
 
-	return i != TABLE_NO_SOURCE && s->table.sources[i].object->user;
+	return i != TABLE_NO_SOURCE && s->table.sources[i].object &&
+	       s->table.sources[i].object->user;
 }
 
 /* Has it a user who can open files, and for whom a helper may wait? */
@@ -221,10 +216,11 @@ static void note_wanting(struct source *source, struct tenant who)
  * with other roots share it, and who can open nothing: before that, names would be missing
  * for good.
  *
- * Returns the number of the file's source; initialises a new one.
+ * Returns the number of the file's source; initialises a new one. @ret  the object that the
+ * file is for @proc
  */
 static uint32_t file_source(struct symbolizer *s, const struct process *proc,
-			    const struct mapping *m)
+			    const struct mapping *m, const struct object **ret)
 {
 	bool may_open = process_may_open(proc);
 	bool is_public = !s->config.is_shared || (may_open && proc->has_machines_root);
@@ -234,9 +230,12 @@ static uint32_t file_source(struct symbolizer *s, const struct process *proc,
 
 	if (is_public || has_public_names(s, m->file))
 		root_id = 0;
-	i = source_in(s, SOURCE_FILE, m->file, root_id, OBJECT_FILE, m->file->path);
-	if (i == TABLE_NO_SOURCE)
-		return i;
+	i = table_source(&s->table, SOURCE_FILE, m->file, root_id);
+	*ret = i == TABLE_NO_SOURCE
+		       ? NULL
+		       : table_object_at(&s->table, i, m->path, proc->tenant);
+	if (!*ret)
+		return TABLE_NO_SOURCE;
 	source = &s->table.sources[i];
 	if (!source->file) {
 		source->file = m->file;
@@ -272,13 +271,15 @@ static uint32_t want_file(struct symbolizer *s, const struct process *proc,
 			  const struct mapping *m, struct entry *entry)
 {
 	const struct target_file *file = m->file;
+	uint32_t source;
 
 	if (!file || file->fd < 0)
 		return want_lost_file(s, m, entry, why_not_open(file));
 	if (file->verify_build_id && !file->build_id_len)
 		return want_lost_file(s, m, entry, MISS_FILE_GONE);
 	entry->lookup = mapping_ip_to_file_off(m, entry->lookup);
-	return want(s, file_source(s, proc, m), entry);
+	source = file_source(s, proc, m, &entry->resolved.object);
+	return want(s, source, entry);
 }
 
 static uint32_t want_vdso(struct symbolizer *s, const struct mapping *m,

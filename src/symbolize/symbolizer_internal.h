@@ -26,6 +26,7 @@ struct resolve_work {
 	uint64_t sent_ns; /* CLOCK_MONOTONIC */
 	struct wire_writer request; /* the request, while it is being sent */
 	size_t from, nr; /* the batch: pending[from, from + nr), or items */
+	size_t nr_asked; /* FILE, VDSO: different addresses of the batch */
 
 	/* FILE, VDSO */
 	size_t nr_code; /* entries, from pending[from] on, that request code */

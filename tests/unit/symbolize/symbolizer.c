@@ -20,6 +20,7 @@
 #include "process/maps.h"
 #include "process/kernel_code.h"
 #include "process/table.h"
+#include "symbolize/address_table.h"
 #include "symbolize/kallsyms.h"
 #include "symbolize/symbolizer.h"
 #include "worker/child.h"
@@ -216,19 +217,25 @@ static struct process new_process(uint32_t id)
 				.until_ns = UINT64_MAX};
 }
 
-/* Maps all of @file at @at as one mapping, so that in "prog" offset == vaddr. */
-static void map_at(struct process *proc, enum mapping_kind kind, struct target_file *file,
-		   uint64_t at, uint64_t from_ns)
+static void map_as(struct process *proc, enum mapping_kind kind, struct target_file *file,
+		   uint64_t at, uint64_t from_ns, const char *path)
 {
 	struct mapping m = {.start = at,
 			    .end = at + 0x100000,
 			    .kind = kind,
-			    .path = file ? file->path : strpool_add(pool, ""),
+			    .path = strpool_add(pool, path),
 			    .file = file,
 			    .from_ns = from_ns,
 			    .until_ns = UINT64_MAX};
 
 	assert_int_equal(maps_add(&proc->maps, &m), 0);
+}
+
+/* Maps all of @file at @at as one mapping, so that in "prog" offset == vaddr. */
+static void map_at(struct process *proc, enum mapping_kind kind, struct target_file *file,
+		   uint64_t at, uint64_t from_ns)
+{
+	map_as(proc, kind, file, at, from_ns, file ? file->path : "");
 }
 
 /* The run-time address of "prog"'s @vaddr when its file begins at @base. */
@@ -622,6 +629,93 @@ static void test_code_of_hot_functions(void **state)
 	assert_string_equal(codes[0].code.rows[0].frame.function, "fn");
 	assert_string_equal(codes[1].code.rows[0].frame.function, "fatal");
 	maps_deinit(&proc.maps);
+}
+
+static const char *name_of(uint32_t id)
+{
+	return symbolizer_get(sym, id)->object->name;
+}
+
+/*
+ * Alice has mounted Bob's program at a path of her own, and ran it first. For each of them
+ * its code is in the file that he runs. It is decoded once.
+ */
+static void test_nobody_names_files_for_others(void **state)
+{
+	struct process alice = new_process(0), bob = new_process(1);
+	struct target_file *file = open_file("prog", "/home/alice/vmlinux");
+	const struct resolved *a, *b;
+	size_t nr_codes;
+	uint32_t hers, his, more;
+
+	(void)state;
+	alice.tenant.uid = 1000;
+	bob.tenant.uid = 1001;
+	map_at(&alice, MAPPING_FILE, file, BASE, 0);
+	map_as(&bob, MAPPING_FILE, file, BASE, 0, "/opt/prog");
+	hers = want_in_prog(&alice, "fn", 0);
+	his = want_in_prog(&bob, "fn", 0);
+	more = want_in_prog(&bob, "main", 0);
+	symbolizer_want_code(sym, hers);
+	symbolizer_want_code(sym, his);
+	assert_int_not_equal(hers, his);
+	assert_string_equal(function_of(resolve_one(hers)), "fn");
+	assert_string_equal(function_of(symbolizer_get(sym, his)), "fn");
+	assert_string_equal(function_of(symbolizer_get(sym, more)), "main");
+	assert_string_equal(name_of(hers), "/home/alice/vmlinux");
+	assert_string_equal(name_of(his), "/opt/prog");
+	assert_ptr_equal(symbolizer_get(sym, more)->object,
+			 symbolizer_get(sym, his)->object);
+	a = symbolizer_get(sym, hers);
+	b = symbolizer_get(sym, his);
+	assert_ptr_equal(a->frames, b->frames);
+	assert_int_equal(a->address, b->address);
+	assert_ptr_equal(object_first(b->object), a->object);
+	assert_ptr_equal(a->object->next, b->object);
+	symbolizer_codes(sym, &nr_codes);
+	assert_int_equal(nr_codes, 1);
+	assert_int_equal(want_in_prog(&bob, "fn", 0), his);
+	assert_int_equal(want_in_prog(&alice, "fn", 0), hers);
+	maps_deinit(&alice.maps);
+	maps_deinit(&bob.maps);
+}
+
+/* Alice has mounted a file at many paths: the first ones name it, and each address is asked for once. */
+static void test_many_names_of_a_file(void **state)
+{
+	struct process alice = new_process(0), bob = new_process(1);
+	struct target_file *file = open_file("prog", "/home/alice/0");
+	uint32_t ids[100], his;
+	char path[64];
+
+	(void)state;
+	alice.tenant.uid = 1000;
+	bob.tenant.uid = 1001;
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		snprintf(path, sizeof(path), "/home/alice/%zu", i);
+		map_as(&alice, MAPPING_FILE, file, BASE, 0, path);
+		ids[i] = want_in_prog(&alice, i % 2 ? "fn" : "main", 0);
+		maps_deinit(&alice.maps);
+	}
+	map_as(&bob, MAPPING_FILE, file, BASE, 0, "/opt/prog");
+	his = want_in_prog(&bob, "fn", 0);
+	assert_int_equal(symbolizer_resolve(sym, NULL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		size_t as = i < TABLE_MAX_NAMES ? i : 0;
+
+		snprintf(path, sizeof(path), "/home/alice/%zu", as);
+		assert_string_equal(name_of(ids[i]), path);
+		assert_string_equal(function_of(symbolizer_get(sym, ids[i])),
+				    i % 2 ? "fn" : "main");
+		if (i >= TABLE_MAX_NAMES)
+			assert_int_equal(ids[i], ids[i % 2 ? TABLE_MAX_NAMES + 1 : 0]);
+		assert_ptr_equal(symbolizer_get(sym, ids[i])->frames,
+				 symbolizer_get(sym, ids[i % 2])->frames);
+	}
+	assert_string_equal(name_of(his), "/opt/prog");
+	assert_ptr_equal(symbolizer_get(sym, his)->frames,
+			 symbolizer_get(sym, ids[1])->frames);
+	maps_deinit(&bob.maps);
 }
 
 static void test_debug_file_in_our_root(void **state)
@@ -1378,6 +1472,8 @@ int main(int argc, char **argv)
 		TEST(test_one_entry_whatever_the_process),
 		TEST(test_later_wants_leave_earlier_ones_alone),
 		TEST(test_code_of_hot_functions),
+		TEST(test_nobody_names_files_for_others),
+		TEST(test_many_names_of_a_file),
 		TEST(test_debug_file_in_our_root),
 		TEST(test_replaced_file),
 		TEST(test_files_that_are_not_there),
