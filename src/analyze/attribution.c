@@ -95,10 +95,13 @@ struct work {
 
 /* ---- facts about each address, computed once ---- */
 
-static void fill_code(const struct work *w, struct mapping_code *code,
-		      const char *filename)
+static void fill_code(const struct work *w, size_t mapping)
 {
-	code->kind = code_kind_of(filename);
+	struct mapping_code *code = &w->codes[mapping];
+	const char *filename =
+		mapping < w->p->nr_mappings ? w->p->mappings[mapping].filename : "";
+
+	code->kind = mapping_kind(w->p, mapping);
 	code->object = object_name(filename, w->p->pool);
 	code->is_library = object_is_library(filename);
 	code->may_charge = (code->kind != CODE_KERNEL || w->options.kernel) &&
@@ -250,9 +253,8 @@ static int frame_index_build(struct work *w)
 	w->places = calloc(p->nr_locations + 1, sizeof(*w->places));
 	if (!w->codes || !w->sites || !w->places)
 		return -ENOMEM;
-	for (size_t i = 0; i < p->nr_mappings; i++)
-		fill_code(w, &w->codes[i], p->mappings[i].filename);
-	fill_code(w, &w->codes[p->nr_mappings], "");
+	for (size_t i = 0; i <= p->nr_mappings; i++)
+		fill_code(w, i);
 	r = fill_places(w);
 	if (!r)
 		mark_jit_files(w);

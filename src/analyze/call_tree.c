@@ -197,7 +197,7 @@ static int add_places(struct call_index *index)
 	for (size_t i = 0; i <= p->nr_mappings && !r; i++) {
 		const char *file = i < p->nr_mappings ? p->mappings[i].filename : "";
 
-		objects[i] = (struct tree_object){code_kind_of(file),
+		objects[i] = (struct tree_object){mapping_kind(p, i),
 						  object_name(file, p->pool)};
 	}
 	for (size_t i = 0; i < p->nr_locations && !r; i++) {

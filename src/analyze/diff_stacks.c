@@ -168,7 +168,7 @@ static int stack_reader_init(struct stack_reader *r)
 		const char *file = i < p->nr_mappings ? p->mappings[i].filename : "";
 
 		r->objects[i] = (struct stack_object){object_name(file, r->s->pool),
-						      code_kind_of(file)};
+						      mapping_kind(p, i)};
 	}
 	for (uint32_t i = 0; i < p->nr_locations && !rc; i++)
 		rc = read_location(r, i);

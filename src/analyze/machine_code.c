@@ -320,7 +320,7 @@ static int order_codes(struct code_samples *s)
 		s->order[i] = (uint32_t)i;
 	qsort_r(s->order, nr, sizeof(*s->order), compare_codes, (void *)p);
 	for (size_t i = 0; i < p->nr_mappings; i++)
-		s->kinds[i] = code_kind_of(p->mappings[i].filename);
+		s->kinds[i] = mapping_kind(p, i);
 	return 0;
 }
 

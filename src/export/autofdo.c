@@ -81,7 +81,7 @@ static bool is_native(const struct profile *p, const struct profile_location *l)
 
 	if (l->mapping == PROFILE_NONE)
 		return false;
-	kind = code_kind_of(p->mappings[l->mapping].filename);
+	kind = mapping_kind(p, l->mapping);
 	return code_kind_is_native(kind) || kind == CODE_INTERPRETER;
 }
 

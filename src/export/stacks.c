@@ -191,7 +191,7 @@ static int describe_mappings(struct stacks_builder *b)
 		b->mappings[i] = (struct mapping_facts){
 			.object = object_name(name, p->pool),
 			.stand_in = object_stand_in(name, p->pool),
-			.kind = code_kind_of(name),
+			.kind = mapping_kind(p, i),
 			.is_library = object_is_library(name),
 		};
 	}

@@ -130,6 +130,16 @@ enum code_kind code_kind_of(const char *filename)
 	return is_c_runtime(base) ? CODE_C_RUNTIME : CODE_NATIVE;
 }
 
+enum code_kind mapping_kind(const struct profile *p, size_t mapping)
+{
+	const char *filename = mapping < p->nr_mappings ? p->mappings[mapping].filename
+							: "";
+	enum code_kind kind = code_kind_of(filename);
+
+	return kind == CODE_KERNEL && p->extra.present && filename[0] == '/' ? CODE_NATIVE
+									     : kind;
+}
+
 const char *object_name(const char *filename, struct strpool *pool)
 {
 	const char *base = path_basename(filename);

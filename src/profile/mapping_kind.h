@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Classifies code by the names of mappings, source files and functions. A profile, ours
- * or another tool's, has no other information, so all such rules are here.
+ * or another tool's, has little other information, so all such rules are here.
  */
 #ifndef LB_PROFILE_MAPPING_KIND_H
 #define LB_PROFILE_MAPPING_KIND_H
@@ -31,7 +31,17 @@ enum code_kind {
 	CODE_UNKNOWN, /* "[unknown]" or "" */
 };
 
+struct profile;
+
+/** By the name alone: a file may have any. For mappings of a profile: mapping_kind(). */
 enum code_kind code_kind_of(const char *filename);
+
+/**
+ * Returns the kind of a mapping's code; @mapping >= nr_mappings: CODE_UNKNOWN. In a
+ * recording of ours the kernel's code is in no file, so a file with the name of a kernel or
+ * of a module is a program's.
+ */
+enum code_kind mapping_kind(const struct profile *p, size_t mapping);
 
 /* Is it compiled code of a file, other than the kernel's and an interpreter's? */
 static inline bool code_kind_is_native(enum code_kind kind)

@@ -39,10 +39,10 @@ struct presence {
 	size_t last_sample; /* + 1; counts each sample once */
 };
 
-static enum rank rank_of(const struct profile_mapping *m)
+static enum rank rank_of(const struct profile *p, size_t mapping)
 {
-	enum code_kind kind = code_kind_of(m->filename);
-	const char *base = path_basename(m->filename);
+	enum code_kind kind = mapping_kind(p, mapping);
+	const char *base = path_basename(p->mappings[mapping].filename);
 
 	if ((!code_kind_is_native(kind) && kind != CODE_INTERPRETER) || base[0] == '[')
 		return RANK_OTHER;
@@ -85,7 +85,7 @@ static uint32_t main_mapping_find(const struct profile *p)
 		return PROFILE_NONE;
 	count_presence(p, presence);
 	for (uint32_t i = 0; i < p->nr_mappings; i++) {
-		enum rank rank = rank_of(&p->mappings[i]);
+		enum rank rank = rank_of(p, i);
 
 		if (best != PROFILE_NONE &&
 		    (rank < best_rank ||

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/hashmap.h"
+#include "base/match.h"
 #include "base/strpool.h"
 #include "base/vec.h"
 #include "profile/labels.h"
@@ -240,7 +241,7 @@ static void heat(const struct profile *p, const struct profile_sample *s,
 		struct hot_code *code;
 
 		if (l->miss != MISS_NONE || l->mapping == PROFILE_NONE ||
-		    code_kind_of(p->mappings[l->mapping].filename) == CODE_KERNEL)
+		    match_starts(p->mappings[l->mapping].filename, PROFILE_KERNEL))
 			continue;
 		code = find(codes, nr, l->mapping,
 			    frame_lookup(l->address, i ? FRAME_RETURN : FRAME_LEAF));

@@ -541,7 +541,7 @@ static int page_builder_init(struct page_builder *b)
 		const char *name = i < p->nr_mappings ? p->mappings[i].filename : "";
 		struct page_mapping *m = &b->mappings[i];
 
-		m->kind = code_kind_of(name);
+		m->kind = mapping_kind(p, i);
 		m->object = object_name(name, p->pool);
 		m->is_library = m->kind == CODE_INTERPRETER ||
 				m->kind == CODE_C_RUNTIME || object_is_library(name);

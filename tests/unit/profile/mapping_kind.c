@@ -70,6 +70,28 @@ static void kinds_of_code(void **state)
 	strpool_free(pool);
 }
 
+/* A program may have the name of a kernel or of a module. */
+static void a_recording_has_no_files_of_the_kernel(void **state)
+{
+	struct profile_mapping mappings[] = {
+		{.filename = "/home/alice/vmlinux"},
+		{.filename = "/lib/modules/6.1/ext4.ko.xz"},
+		{.filename = "[kernel.kallsyms]/ext4"},
+		{.filename = "/usr/bin/python3.11"},
+	};
+	struct profile p = {.mappings = mappings, .nr_mappings = ARRAY_SIZE(mappings)};
+
+	(void)state;
+	assert_int_equal(mapping_kind(&p, 0), CODE_KERNEL); /* another tool's */
+	assert_int_equal(mapping_kind(&p, 1), CODE_KERNEL);
+	assert_int_equal(mapping_kind(&p, 4), CODE_UNKNOWN);
+	p.extra.present = true;
+	assert_int_equal(mapping_kind(&p, 0), CODE_NATIVE);
+	assert_int_equal(mapping_kind(&p, 1), CODE_NATIVE);
+	assert_int_equal(mapping_kind(&p, 2), CODE_KERNEL);
+	assert_int_equal(mapping_kind(&p, 3), CODE_INTERPRETER);
+}
+
 static void libraries(void **state)
 {
 	static const char *const theirs[] = {
@@ -141,6 +163,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kinds_of_code),
+		cmocka_unit_test(a_recording_has_no_files_of_the_kernel),
 		cmocka_unit_test(libraries),
 		cmocka_unit_test(languages),
 		cmocka_unit_test(statuses),
