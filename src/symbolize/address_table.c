@@ -264,7 +264,10 @@ static void want_again(struct source *source, struct entry *entry, uint32_t id)
 		return;
 	source->pending[source->nr_pending++] = id;
 	entry->is_put_off = false;
-	entry->resolved.miss = MISS_NONE;
+	if (entry->denied_to)
+		entry->denied_to = ENTRY_ASKED_AGAIN;
+	else
+		entry->resolved.miss = MISS_NONE;
 }
 
 uint32_t table_want(struct address_table *t, const struct entry *wanted)
@@ -281,7 +284,8 @@ uint32_t table_want(struct address_table *t, const struct entry *wanted)
 
 	if (id != HASHMAP_NONE) {
 		entry = table_entry(t, id);
-		if (entry->is_put_off)
+		if (entry->is_put_off ||
+		    (entry->denied_to && entry->denied_to < source->nr_came))
 			want_again(source, entry, id);
 		return id;
 	}

@@ -27,6 +27,16 @@ enum source_kind {
 /* Of more tenants than this, the last ones are remembered. */
 #define SOURCE_MAX_WANTING 4
 
+/* A process that can open the debug files of a file. */
+struct source_user {
+	const struct process *process;
+	struct tenant tenant; /* its own */
+	uint64_t root_id; /* the root that it must have: process_may_open_in() */
+	const char *path; /* of the file, as it sees it; interned */
+};
+
+#define SOURCE_MAX_CAME (UINT8_MAX - 1)
+
 struct source {
 	enum source_kind kind;
 	const void *key; /* NONE: path (interned) or NULL; FILE: file; JIT, INTERP:
@@ -46,6 +56,14 @@ struct source {
 	struct tenant wanting[SOURCE_MAX_WANTING];
 	size_t nr_wanting;
 	struct tenant tenant;
+	/*
+	 * FILE: the last tenants that can open its debug files, with a process of each. What
+	 * one may not read is opened with the rights of another: nobody decides for the others.
+	 */
+	struct source_user users[SOURCE_MAX_WANTING];
+	size_t nr_users;
+	uint8_t nr_came; /* that were ever added, up to SOURCE_MAX_CAME */
+	bool was_denied; /* there was a debug file that none of them might read */
 	bool in_memory; /* FILE: a memfd: no files in the same directory */
 	uint32_t *pending; /* entries to resolve */
 	size_t nr_pending, cap_pending;
@@ -68,8 +86,15 @@ struct entry {
 	bool is_return;
 	bool wants_code; /* the code of its function is requested */
 	bool is_put_off; /* it got a miss, as no tenant that wanted it could be served */
+	/*
+	 * The source's nr_came, if none of them might read a debug file: it is asked for again
+	 * if another one comes. 0: it has all its names. ENTRY_ASKED_AGAIN: it keeps the names
+	 * that it has until the answer is there.
+	 */
+	uint8_t denied_to;
 };
 
+#define ENTRY_ASKED_AGAIN   UINT8_MAX
 #define TABLE_CHUNK_ENTRIES 4096
 #define TABLE_NO_SOURCE     UINT32_MAX
 /* Most names of a file that a tenant adds: it may mount it at any number of paths. */
@@ -132,8 +157,8 @@ uint32_t table_find_source(const struct address_table *t, enum source_kind kind,
 
 /**
  * Finds the entry equal to @wanted (source, lookup, is_return, times; of a file also the
- * object), or adds a copy of @wanted, pending at its source unless that is SOURCE_NONE. One that was put off is
- * pending again.
+ * object), or adds a copy of @wanted, pending at its source unless that is SOURCE_NONE. One that was put off, or
+ * whose debug files another tenant may be able to open now, is pending again.
  * Return: its id; TABLE_OVER_LIMIT (counted) when the table, or the part of its process'
  * tenant, is full.
  */

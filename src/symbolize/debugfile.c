@@ -217,7 +217,7 @@ static const struct question {
 	[NEED_DWP] = {dwp_candidate, false, false},
 };
 
-static int try_candidate(const struct debugfile_search *s, const struct candidate *c)
+static int try_candidate(struct debugfile_search *s, const struct candidate *c)
 {
 	struct safe_open how = {
 		.root_fd = -1,
@@ -251,6 +251,7 @@ static int try_candidate(const struct debugfile_search *s, const struct candidat
 	if (how.root_fd < 0 || !c->path[0])
 		return -ENOENT;
 	fd = safe_open(&how, NULL);
+	s->was_denied |= fd == -EACCES;
 	log_debug("debug info of %s: %s%s: %s", s->binary_path,
 		  c->root == ROOT_DEBUG_DIR ? s->debug_dir : "", c->path,
 		  fd < 0 ? strerror(-fd) : "opened");

@@ -26,6 +26,7 @@ struct debugfile_search {
 	gid_t gid;
 	struct tenant who; /* whose root it is */
 	const char *binary_path; /* absolute in the target's root; "" if it has none */
+	bool was_denied; /* set if a file may not be opened with these rights */
 
 	/* State of the last request, for repeated requests. Initially zeroed. */
 	uint64_t last_question; /* hash */

@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "decode/requests.h"
 #include "symbolize/debugfile.h"
 #include "symbolize/symbolizer_internal.h"
+#include "worker/child.h"
 
 /* Deadline of the retry without lines, after the decoder died. */
 #define RETRY_DEADLINE_MS 5000
@@ -25,10 +27,15 @@ static void search_init(struct debugfile_search *search, const struct symbolizer
 }
 
 /* Set anew for each request: the process may have another root now, or none. */
-static void search_in_target(struct debugfile_search *search, const struct source *source)
+static void search_in_target(struct resolve_work *w)
 {
-	const struct process *proc = object_user(source->object);
+	const struct source_user *user = w->nr_users ? &w->users[w->user] : NULL;
+	const struct process *proc =
+		user && process_may_open_in(user->process, user->root_id) ? user->process
+									  : NULL;
+	struct debugfile_search *search = &w->search;
 
+	search->was_denied = false;
 	search->target_root_fd = proc ? proc->root_fd : -1;
 	search->uid = proc ? proc->uid : (uid_t)-1;
 	search->who = proc ? proc->tenant : TENANT_UNKNOWN;
@@ -36,16 +43,41 @@ static void search_in_target(struct debugfile_search *search, const struct sourc
 		return;
 	search->gid = proc->gid;
 	search->root_uid = proc->root_uid;
+	if (!w->source->in_memory)
+		search->binary_path = user->path;
+}
+
+/* Goes on with the next user. Return: false: all of them were asked. */
+static bool next_user(struct resolve_work *w)
+{
+	if (w->nr_searched + 1 >= w->nr_users)
+		return false;
+	w->nr_searched++;
+	w->user = (w->user + 1) % w->nr_users;
+	w->search.last_question = 0;
+	return true;
 }
 
 /* Opens what the decoder needs; @ctx: the symbolizer. */
 static int open_needed(void *ctx, const void *what, size_t len)
 {
 	struct resolve_work *w = &((struct symbolizer *)ctx)->work;
+	uint64_t needed = hash_bytes(0, what, len);
+	bool was_denied = false;
+	int fd;
 
-	if (w->source)
-		search_in_target(&w->search, w->source);
-	return debugfile_open(&w->search, what, len);
+	if (!w->source)
+		return debugfile_open(&w->search, what, len);
+	if (needed != w->needed)
+		w->nr_searched = 0;
+	w->needed = needed;
+	do {
+		search_in_target(w);
+		fd = debugfile_open(&w->search, what, len);
+		was_denied |= w->search.was_denied;
+	} while (fd < 0 && w->search.was_denied && next_user(w));
+	w->was_denied |= fd < 0 && was_denied;
+	return fd;
 }
 
 struct elf_question {
@@ -65,6 +97,7 @@ static void put_request(struct symbolizer *s, struct elf_question *question)
 	struct wire_writer *w = &work->request;
 
 	debugfile_search_again(&work->search);
+	work->user = work->nr_searched = 0;
 	if (question->nr_code)
 		question->flags |= ELF_REQUEST_CODE;
 	if (work->is_retry)
@@ -165,13 +198,18 @@ static int take_answer(struct symbolizer *s, enum worker_answer answer,
 	return miss;
 }
 
-/* Sets @miss, and the address in the file, for all entries of @ids. */
+/*
+ * Sets @miss, and the address in the file, for all entries of @ids but those that were asked
+ * for again.
+ */
 static void set_miss(const struct symbolizer *s, const uint32_t *ids, size_t nr,
 		     enum miss miss)
 {
 	for (size_t i = 0; i < nr; i++) {
 		struct entry *entry = table_entry(&s->table, ids[i]);
 
+		if (entry->denied_to)
+			continue;
 		entry->resolved.miss = miss;
 		entry->resolved.address = entry->lookup + entry->is_return;
 	}
@@ -213,6 +251,23 @@ static void sort(struct symbolizer *s, struct source *source, size_t nr_code)
 		sizeof(*source->pending), by_lookup, &s->table);
 }
 
+/* Those who can open its debug files, first who pays. */
+static void find_users(struct resolve_work *w, const struct source *source)
+{
+	for (size_t i = 0; i < source->nr_users; i++) {
+		const struct source_user *user = &source->users[i];
+
+		if (!process_may_open_in(user->process, user->root_id) ||
+		    !child_has_room(user->tenant))
+			continue;
+		w->users[w->nr_users++] = *user;
+		if (tenant_is_same(user->tenant, source->tenant)) {
+			w->users[w->nr_users - 1] = w->users[0];
+			w->users[0] = *user;
+		}
+	}
+}
+
 static int begin(struct symbolizer *s, struct source *source)
 {
 	struct resolve_work *w = &s->work;
@@ -224,6 +279,7 @@ static int begin(struct symbolizer *s, struct source *source)
 	search_init(&w->search, s);
 	if (source->file && !source->in_memory)
 		w->search.binary_path = source->path;
+	find_users(w, source);
 	if (source->kind == SOURCE_FILE)
 		s->nr_files++;
 	return 0;
@@ -268,7 +324,10 @@ static int ask(struct symbolizer *s, struct source *source)
 		question.who = source->tenant;
 		question.build_id = source->file->build_id;
 		question.build_id_len = source->file->build_id_len;
-		question.root_id = source->root_id;
+		/* What the decoder has kept lacks the files that were denied. */
+		question.root_id = source->was_denied
+					   ? hash_u64(source->root_id, source->nr_came)
+					   : source->root_id;
 	}
 	question.nr_code = nr_different(s, ids, nr_code_of_batch(w));
 	put_request(s, &question);
@@ -290,6 +349,7 @@ static int apply(struct symbolizer *s, const struct source *source, const uint32
 		struct entry *entry = table_entry(&s->table, ids[i]);
 
 		answer += i && !is_repeated(s, ids, i);
+		entry->denied_to = s->work.was_denied ? source->nr_came : 0;
 		symbolizer_apply(&entry->resolved, answer);
 		entry->resolved.address =
 			(answer->vaddr ? answer->vaddr : entry->lookup) +
@@ -323,6 +383,7 @@ static void end(struct symbolizer *s, struct source *source, bool is_whole)
 {
 	size_t from = s->work.from;
 
+	source->was_denied |= s->work.was_denied;
 	if (!is_whole)
 		set_miss(s, source->pending + from, source->nr_pending - from,
 			 MISS_DECODER_GAVE_UP);

@@ -208,6 +208,25 @@ static void note_wanting(struct source *source, struct tenant who)
 	source->wanting[source->nr_wanting++] = who;
 }
 
+/* @user can open its debug files: more than those who came before it may read. */
+static void note_user(struct source *source, const struct source_user *user)
+{
+	for (size_t i = 0; i < source->nr_users; i++) {
+		struct source_user *known = &source->users[i];
+
+		if (!tenant_is_same(known->tenant, user->tenant))
+			continue;
+		if (!process_may_open_in(known->process, known->root_id))
+			*known = *user;
+		return;
+	}
+	if (source->nr_users == SOURCE_MAX_WANTING)
+		memmove(source->users, source->users + 1,
+			--source->nr_users * sizeof(*user));
+	source->users[source->nr_users++] = *user;
+	source->nr_came += source->nr_came < SOURCE_MAX_CAME;
+}
+
 /*
  * A user can put a forged debug file for any program into a root where he may mount: what is
  * found in any root but the machine's names the code only of processes with that root. All
@@ -245,6 +264,11 @@ static uint32_t file_source(struct symbolizer *s, const struct process *proc,
 		       m->file->build_id_len);
 		source->object->build_id_len = m->file->build_id_len;
 	}
+	if ((is_public || root_id) && may_open)
+		note_user(source, &(struct source_user){.process = proc,
+							.tenant = proc->tenant,
+							.root_id = proc->root_id,
+							.path = m->path});
 	if ((is_public || root_id) && !may_search(source->object) && may_open) {
 		source->object->user = proc;
 		source->object->root_id = proc->root_id;
@@ -554,7 +578,8 @@ static void put_off(struct symbolizer *s, struct source *source)
 		struct entry *entry = table_entry(&s->table, source->pending[i]);
 
 		entry->is_put_off = true;
-		entry->resolved.miss = MISS_DECODER_GAVE_UP;
+		if (!entry->denied_to)
+			entry->resolved.miss = MISS_DECODER_GAVE_UP;
 	}
 	forget_pending(source);
 }

@@ -33,6 +33,13 @@ struct resolve_work {
 	bool is_retry; /* without lines, because the decoder gave up */
 	const struct source *source; /* NULL: symbolizer_resolve_vaddrs() */
 	struct debugfile_search search;
+	/* Who can open its debug files; first the one who pays for the request. */
+	struct source_user users[SOURCE_MAX_WANTING];
+	size_t nr_users;
+	size_t user; /* whose rights are used now */
+	uint64_t needed; /* hash of the last file that was needed */
+	size_t nr_searched; /* users before this one, for that file */
+	bool was_denied; /* some file may not be opened by any of them */
 
 	/* JIT: addresses without a name yet are moved to the front */
 	size_t provider; /* the current one */

@@ -403,6 +403,66 @@ static void test_forged_in_a_copy_of_the_root(void **state)
 	maps_deinit(&other.maps);
 }
 
+/* Bob's program, with its debug file in a folder of his own; both run it. */
+static struct process runs_bobs(uint32_t id, uid_t uid, struct target_file *file)
+{
+	struct process proc = process_in(id, fixture_dir, ROOT_MACHINE);
+
+	proc.root_id = 1;
+	proc.uid = proc.gid = uid;
+	proc.tenant.uid = uid;
+	map_at(&proc, MAPPING_FILE, file, BASE, 0);
+	return proc;
+}
+
+/*
+ * Alice runs it first, and may not read the debug file. It is opened with Bob's rights, at
+ * once, or when he comes; but then for no other reason.
+ */
+static void test_a_debug_file_that_one_may_not_read(void **state)
+{
+	const uid_t alices = 30301, bobs = 30302;
+	struct target_file *file = open_file("sleeper", "/private/sleeper");
+	uint64_t ip = BASE +
+		      fixture_file_off("sleeper", fixture_vaddr("sleeper.debug", "main"));
+	struct symbolizer_stats stats;
+	struct process alice, bob;
+	uint32_t id;
+
+	(void)state;
+	if (geteuid())
+		skip();
+	fixture_run("mkdir -p private && cp sleeper.debug private && chmod 711 . && "
+		    "chown 30302 private && chmod 700 private");
+	alice = runs_bobs(0, alices, file);
+	bob = runs_bobs(1, bobs, file);
+	id = symbolizer_want(sym, &alice, ip, FRAME_LEAF, 1, 2);
+	assert_int_equal(symbolizer_want(sym, &bob, ip, FRAME_LEAF, 1, 2), id);
+	assert_string_equal(function_of(resolve_one(id)), "main");
+
+	symbolizer_free(take_ptr(sym));
+	assert_int_equal(symbolizer_new(&(struct symbolizer_config){0}, pool, worker,
+					NULL, &sym, NULL),
+			 0);
+	id = symbolizer_want(sym, &alice, ip, FRAME_LEAF, 1, 2);
+	assert_miss(resolve_one(id), MISS_NO_SYMBOLS);
+	assert_int_equal(symbolizer_want(sym, &alice, ip, FRAME_LEAF, 1, 2), id);
+	assert_miss(resolve_one(id), MISS_NO_SYMBOLS);
+	symbolizer_stats(sym, &stats);
+	assert_int_equal(stats.nr_files, 1);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(symbolizer_want(sym, &bob, ip, FRAME_LEAF, 1, 2), id);
+		assert_int_equal(symbolizer_want(sym, &alice, ip, FRAME_LEAF, 1, 2), id);
+		assert_string_equal(function_of(resolve_one(id)), "main");
+		symbolizer_stats(sym, &stats);
+		assert_int_equal(stats.nr_files, 2);
+	}
+	close(alice.root_fd);
+	close(bob.root_fd);
+	maps_deinit(&alice.maps);
+	maps_deinit(&bob.maps);
+}
+
 /* Continues until a request is sent but not answered. */
 static void begin_to_resolve(void)
 {
@@ -1460,6 +1520,7 @@ int main(int argc, char **argv)
 		TEST(test_debug_file_of_who_is_known),
 		TEST(test_forged_debug_file),
 		TEST(test_forged_in_a_copy_of_the_root),
+		TEST(test_a_debug_file_that_one_may_not_read),
 		TEST(test_root_goes_while_it_resolves),
 		TEST(test_a_tenant_leaves_addresses_to_others),
 		TEST(test_end_while_it_resolves),
