@@ -1,7 +1,7 @@
 #!/bin/sh
 # A user mounts a library with the path and the build id of another, or a debug file of a program that all
 # share, in a mount namespace of his own, and runs it first: the programs of other users keep their names.
-# Takes 10 s.
+# Takes 20 s.
 . "${TOP:?}/tests/root/lib.sh"
 
 chmod 755 .
@@ -118,3 +118,70 @@ for name in liar boxed; do
 	"$LB" annotate --json --comm $name forged.pb.gz >$name.json
 	check forged-debug-file-$name profile_has $name.json "function('lied') > 90"
 done
+
+# Who maps a file first, or under another name, decides for nobody else what it is, what it is called, and
+# with whose rights its debug files are read.
+mapped_first() {
+	mkdir mounts private && touch mounts/notpy mounts/vmlinux || return 1
+	printf 'def spin():\n    while True:\n        for i in range(1000):\n            i * i\nspin()\n' >spin.py
+	gcc -g -O1 -DNAME=mine -o owned main.c work.c || return 1
+	cat >private/split.c <<-'END'
+		static inline __attribute__((always_inline)) unsigned long inlined(unsigned long n)
+		{
+			unsigned long sum = 0;
+
+			for (unsigned long i = 0; i < n; i++)
+				sum += i * i ^ sum >> 3;
+			return sum;
+		}
+
+		volatile unsigned long sink;
+
+		int main(void)
+		{
+			for (;;)
+				sink = inlined(1000000);
+		}
+	END
+	(cd private && gcc -g -O1 -gsplit-dwarf -o ../split split.c) || return 1
+	ln -s split hers && ln -s split his && ln -s /usr/bin/python3 spinner && chown -R 12346 private && chmod 700 private || return 1
+
+	"$LB" record -a -F 499 -o first.pb.gz >record.out 2>&1 &
+	recorder=$!
+	wait_until 60 records $recorder || return 1
+	# shellcheck disable=SC2016 # for the inner shell
+	as 12345 unshare -Urm sh -c 'mount --bind /usr/bin/python3 mounts/notpy && exec mounts/notpy -S -E spin.py'
+	works "${pids##* }" 300
+	# shellcheck disable=SC2016 # for the inner shell
+	as 12345 unshare -Urm sh -c 'mount --bind owned mounts/vmlinux && exec mounts/vmlinux'
+	works "${pids##* }" 300
+	as 12345 ./hers
+	works "${pids##* }" 300
+	kill -USR1 $recorder
+	wait_until 60 test -s first.pb.gz || return 1
+	as 12346 ./spinner -S -E spin.py
+	works "${pids##* }" 500
+	as 12346 ./owned
+	works "${pids##* }" 500
+	as 12346 ./his
+	works "${pids##* }" 500
+	kill -INT $recorder
+	wait $recorder
+	for name in spinner owned vmlinux his; do
+		"$LB" annotate --json --comm $name first.pb.gz >$name.json || return 1
+	done
+	if [ -x /usr/bin/python3 ]; then
+		check forged-first-python profile_has spinner.json "function('spin') > 80" \
+			"not [f for f in d['functions'] if f['object'] == 'notpy']"
+	else
+		skip forged-first-python "there is no /usr/bin/python3"
+	fi
+	check forged-first-name profile_has owned.json "function('mine') > 90" \
+		"{f['object'] for f in d['functions'] if f['name'] == 'mine'} == {'owned'}" \
+		"file_self('work.c') > 90"
+	check forged-first-own-name profile_has vmlinux.json "function('mine') > 90" \
+		"{f['object'] for f in d['functions'] if f['name'] == 'mine'} == {'vmlinux'}" \
+		"file_self('work.c') > 90"
+	check forged-first-debug-file profile_has his.json "function('inlined') > 90"
+}
+mapped_first || fail forged-first "it did not run: $(tail -n 1 record.out)"
