@@ -208,22 +208,28 @@ static void note_wanting(struct source *source, struct tenant who)
 	source->wanting[source->nr_wanting++] = who;
 }
 
-/* @user can open its debug files: more than those who came before it may read. */
-static void note_user(struct source *source, const struct source_user *user)
+/* @proc can open its debug files: more of them than those who came before may read. */
+static void note_user(struct source *source, const struct process *proc,
+		      const struct mapping *m)
 {
+	const struct source_user user = {.process = proc,
+					 .tenant = proc->tenant,
+					 .root_id = proc->root_id,
+					 .path = m->path};
+
 	for (size_t i = 0; i < source->nr_users; i++) {
 		struct source_user *known = &source->users[i];
 
-		if (!tenant_is_same(known->tenant, user->tenant))
+		if (!tenant_is_same(known->tenant, user.tenant))
 			continue;
 		if (!process_may_open_in(known->process, known->root_id))
-			*known = *user;
+			*known = user;
 		return;
 	}
 	if (source->nr_users == SOURCE_MAX_WANTING)
 		memmove(source->users, source->users + 1,
-			--source->nr_users * sizeof(*user));
-	source->users[source->nr_users++] = *user;
+			--source->nr_users * sizeof(user));
+	source->users[source->nr_users++] = user;
 	source->nr_came += source->nr_came < SOURCE_MAX_CAME;
 }
 
@@ -264,15 +270,13 @@ static uint32_t file_source(struct symbolizer *s, const struct process *proc,
 		       m->file->build_id_len);
 		source->object->build_id_len = m->file->build_id_len;
 	}
-	if ((is_public || root_id) && may_open)
-		note_user(source, &(struct source_user){.process = proc,
-							.tenant = proc->tenant,
-							.root_id = proc->root_id,
-							.path = m->path});
-	if ((is_public || root_id) && !may_search(source->object) && may_open) {
-		source->object->user = proc;
-		source->object->root_id = proc->root_id;
-		source->path = m->path;
+	if ((is_public || root_id) && may_open) {
+		note_user(source, proc, m);
+		if (!may_search(source->object)) {
+			source->object->user = proc;
+			source->object->root_id = proc->root_id;
+			source->path = m->path;
+		}
 	}
 	note_wanting(source, proc->tenant);
 	return i;

@@ -143,7 +143,7 @@ mapped_first() {
 				sink = inlined(1000000);
 		}
 	END
-	(cd private && gcc -g -O1 -gsplit-dwarf -o ../split split.c) || return 1
+	(cd private && gcc -g -O1 -gsplit-dwarf -o split split.c) && mv private/split . || return 1
 	ln -s split hers && ln -s split his && ln -s /usr/bin/python3 spinner && chown -R 12346 private && chmod 700 private || return 1
 
 	"$LB" record -a -F 499 -o first.pb.gz >record.out 2>&1 &
