@@ -157,8 +157,9 @@ uint32_t table_find_source(const struct address_table *t, enum source_kind kind,
 
 /**
  * Finds the entry equal to @wanted (source, lookup, is_return, times; of a file also the
- * object), or adds a copy of @wanted, pending at its source unless that is SOURCE_NONE. One that was put off, or
- * whose debug files another tenant may be able to open now, is pending again.
+ * object), or adds a copy of @wanted, pending at its source unless that is SOURCE_NONE.
+ * One that was put off, or whose debug files another tenant may be able to open now, is
+ * pending again.
  * Return: its id; TABLE_OVER_LIMIT (counted) when the table, or the part of its process'
  * tenant, is full.
  */
