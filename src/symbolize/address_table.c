@@ -224,6 +224,8 @@ static bool entry_eq(uint32_t item, const void *key, const void *ctx)
 	 * Entries without a source also differ by their miss, and those of files by their
 	 * object, which are never changed later.
 	 */
+	if (have->denied_to && have->denied_to < t->sources[have->source].nr_came)
+		return false;
 	return have->lookup == want->lookup && have->source == want->source &&
 	       have->is_return == want->is_return && have->first_ns == want->first_ns &&
 	       have->last_ns == want->last_ns &&
@@ -264,10 +266,7 @@ static void want_again(struct source *source, struct entry *entry, uint32_t id)
 		return;
 	source->pending[source->nr_pending++] = id;
 	entry->is_put_off = false;
-	if (entry->denied_to)
-		entry->denied_to = ENTRY_ASKED_AGAIN;
-	else
-		entry->resolved.miss = MISS_NONE;
+	entry->resolved.miss = MISS_NONE;
 }
 
 uint32_t table_want(struct address_table *t, const struct entry *wanted)
@@ -284,8 +283,7 @@ uint32_t table_want(struct address_table *t, const struct entry *wanted)
 
 	if (id != HASHMAP_NONE) {
 		entry = table_entry(t, id);
-		if (entry->is_put_off ||
-		    (entry->denied_to && entry->denied_to < source->nr_came))
+		if (entry->is_put_off)
 			want_again(source, entry, id);
 		return id;
 	}

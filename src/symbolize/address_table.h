@@ -35,7 +35,7 @@ struct source_user {
 	const char *path; /* of the file, as it sees it; interned */
 };
 
-#define SOURCE_MAX_CAME (UINT8_MAX - 1)
+#define SOURCE_MAX_CAME UINT8_MAX
 
 struct source {
 	enum source_kind kind;
@@ -87,14 +87,12 @@ struct entry {
 	bool wants_code; /* the code of its function is requested */
 	bool is_put_off; /* it got a miss, as no tenant that wanted it could be served */
 	/*
-	 * The source's nr_came, if none of them might read a debug file: it is asked for again
-	 * if another one comes. 0: it has all its names. ENTRY_ASKED_AGAIN: it keeps the names
-	 * that it has until the answer is there.
+	 * The source's nr_came, if none of them might read a debug file: when another one has
+	 * come, the address gets a new entry. 0: it has all its names.
 	 */
 	uint8_t denied_to;
 };
 
-#define ENTRY_ASKED_AGAIN   UINT8_MAX
 #define TABLE_CHUNK_ENTRIES 4096
 #define TABLE_NO_SOURCE     UINT32_MAX
 /* Most names of a file that a tenant adds: it may mount it at any number of paths. */
@@ -158,8 +156,8 @@ uint32_t table_find_source(const struct address_table *t, enum source_kind kind,
 /**
  * Finds the entry equal to @wanted (source, lookup, is_return, times; of a file also the
  * object), or adds a copy of @wanted, pending at its source unless that is SOURCE_NONE.
- * One that was put off, or whose debug files another tenant may be able to open now, is
- * pending again.
+ * One that was put off is pending again. One whose debug files another tenant may be able
+ * to open now is not found: its names may be in a profile already.
  * Return: its id; TABLE_OVER_LIMIT (counted) when the table, or the part of its process'
  * tenant, is full.
  */

@@ -198,18 +198,13 @@ static int take_answer(struct symbolizer *s, enum worker_answer answer,
 	return miss;
 }
 
-/*
- * Sets @miss, and the address in the file, for all entries of @ids but those that were asked
- * for again.
- */
+/* Sets @miss, and the address in the file, for all entries of @ids. */
 static void set_miss(const struct symbolizer *s, const uint32_t *ids, size_t nr,
 		     enum miss miss)
 {
 	for (size_t i = 0; i < nr; i++) {
 		struct entry *entry = table_entry(&s->table, ids[i]);
 
-		if (entry->denied_to)
-			continue;
 		entry->resolved.miss = miss;
 		entry->resolved.address = entry->lookup + entry->is_return;
 	}

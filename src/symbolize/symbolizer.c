@@ -582,8 +582,7 @@ static void put_off(struct symbolizer *s, struct source *source)
 		struct entry *entry = table_entry(&s->table, source->pending[i]);
 
 		entry->is_put_off = true;
-		if (!entry->denied_to)
-			entry->resolved.miss = MISS_DECODER_GAVE_UP;
+		entry->resolved.miss = MISS_DECODER_GAVE_UP;
 	}
 	forget_pending(source);
 }

@@ -122,7 +122,7 @@ MUTANTS = [
      "while (fd < 0 && w->search.was_denied && next_user(w));", "while (fd < 0 && !w->search.was_denied && next_user(w));"),
     ("denied-for-good", "what was denied to the first user who runs a program has no names for those who come later",
      "src/symbolize/address_table.c", "unit symbolize/symbolizer",
-     "(entry->denied_to && entry->denied_to < source->nr_came))", "false)"),
+     "if (have->denied_to && have->denied_to < t->sources[have->source].nr_came)", "if (0)"),
     ("first-name-for-all", "whoever maps a file first names it for everybody",
      "src/symbolize/address_table.c", "unit symbolize/symbolizer",
      "if (first && !strcmp(first->name, path))", "if (first)"),
