@@ -132,13 +132,6 @@ bool runtime_facts_of(enum runtime_number number, const struct mapping *m,
 		      struct shared_worker *decoder, struct tenant who,
 		      struct runtime_facts *ret, bool *ret_later);
 
-/**
- * Is @file (open) an interpreter's for any process, whatever its name? @ret_later as in
- * runtime_facts_of().
- */
-bool runtime_is_interpreter(struct target_file *file, struct shared_worker *decoder,
-			    struct tenant who, bool *ret_later);
-
 /** Returns the runtime of a frame with LB_FRAME_TAG. NULL: none, a bug. */
 const struct runtime *runtime_of_frame(uint64_t frame);
 

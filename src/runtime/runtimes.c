@@ -38,16 +38,3 @@ bool runtime_facts_of(enum runtime_number number, const struct mapping *m,
 		runtime->name_facts(ret->words, m->path);
 	return runtime->facts_are_sane(ret->words);
 }
-
-bool runtime_is_interpreter(struct target_file *file, struct shared_worker *decoder,
-			    struct tenant who, bool *ret_later)
-{
-	if (!file_facts_are_there(file, decoder, who)) {
-		*ret_later = true;
-		return false;
-	}
-	for (enum runtime_number i = 0; i < NR_RUNTIMES; i++)
-		if (runtimes[i]->locate && file_facts_of(file->facts, i))
-			return true;
-	return false;
-}

@@ -82,7 +82,8 @@ struct unwind_file {
 	/* Some rows lack their rules, as these had used up theirs. */
 	struct payers poor;
 	bool is_poor;
-	bool was_judged; /* it is shared, or never can be */
+	bool is_shared;
+	bool is_private; /* never to be shared: it is an interpreter for some process */
 	uint64_t share_after_ns; /* there was no room for it before */
 };
 
@@ -340,9 +341,31 @@ static struct lb_unwind_file_key key_of(const struct mapping *m)
 		.dev = kernel_dev(major(m->file->dev), minor(m->file->dev))};
 }
 
+/* @ret_later  set to true, if that is not known yet */
+static bool is_interpreter(const struct unwind_files *f, const struct mapping *m,
+			   bool *ret_later)
+{
+	struct runtime_facts facts;
+
+	for (enum runtime_number i = 0; i < NR_RUNTIMES; i++)
+		if (runtime_facts_of(i, m, f->decoder, m->file->tenant, &facts,
+				     ret_later))
+			return true;
+	return false;
+}
+
+static void unshare(struct unwind_files *f, struct unwind_file *file)
+{
+	if (file->shared.inode)
+		unwind_file_unshare(f->tables, &file->shared, file->payer);
+	file->shared = (struct lb_unwind_file_key){0};
+	file->is_shared = false;
+}
+
 /*
  * Lets processes use @o before their segments are known. An interpreter's file is not
- * shared: without its frames such a stack would be taken for a whole one.
+ * shared: without its frames such a stack would be taken for a whole one. Some may map it
+ * under a name that does not tell: it is shared until one comes whose name does.
  */
 static void share(struct unwind_files *f, uint32_t id, const struct mapping *m,
 		  const struct file_object *o)
@@ -354,14 +377,14 @@ static void share(struct unwind_files *f, uint32_t id, const struct mapping *m,
 				       .page = (uint32_t)o->first,
 				       .nr_pages = (uint32_t)o->nr};
 
-	if (file->was_judged || clock_now_ns() < file->share_after_ns ||
-	    (m->kind != MAPPING_FILE && !is_vdso))
+	if (file->is_private || (m->kind != MAPPING_FILE && !is_vdso))
 		return;
-	file->was_judged =
-		o->first > UINT32_MAX ||
-		(!is_vdso &&
-		 runtime_is_interpreter(m->file, f->decoder, m->file->tenant, &is_later));
-	if (file->was_judged || is_later)
+	file->is_private = o->first > UINT32_MAX ||
+			   (!is_vdso && is_interpreter(f, m, &is_later));
+	if (file->is_private || is_later)
+		unshare(f, file);
+	if (file->is_private || is_later || file->is_shared ||
+	    clock_now_ns() < file->share_after_ns)
 		return;
 	key = key_of(m);
 	value.size_bytes = is_vdso ? f->vdso_bytes : m->file->size_bytes;
@@ -370,7 +393,7 @@ static void share(struct unwind_files *f, uint32_t id, const struct mapping *m,
 		file->share_after_ns = clock_now_ns() + PAUSE_NS;
 		return;
 	}
-	file->was_judged = true;
+	file->is_shared = true;
 	file->shared = key;
 }
 

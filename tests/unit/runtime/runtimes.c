@@ -94,25 +94,20 @@ static void everybody_has_a_path_of_his_own(void **state)
 {
 	struct file_facts facts;
 	struct target_file file = python_file(&facts, 0x030b);
-	bool is_later = false;
 
 	(void)state;
 	assert_int_equal(version_at(&file, "/home/alice/notpy"), 0);
 	assert_int_equal(version_at(&file, "/usr/bin/python3.9"), 0x030b);
 	assert_int_equal(version_at(&file, "/home/alice/notpy"), 0);
-	assert_true(runtime_is_interpreter(&file, NULL, (struct tenant){0}, &is_later));
 
 	/* A version that only the name tells. */
 	file = python_file(&facts, 0);
 	assert_int_equal(version_at(&file, "/usr/bin/python3.9"), 0x0309);
 	assert_int_equal(version_at(&file, "/usr/bin/python3.12"), 0x030c);
 	assert_int_equal(version_at(&file, "/usr/bin/python3"), 0);
-	assert_true(runtime_is_interpreter(&file, NULL, (struct tenant){0}, &is_later));
 
 	facts.runtimes[RUNTIME_PYTHON].is_known = false;
 	assert_int_equal(version_at(&file, "/usr/bin/python3.9"), 0);
-	assert_false(runtime_is_interpreter(&file, NULL, (struct tenant){0}, &is_later));
-	assert_false(is_later);
 }
 
 int main(void)

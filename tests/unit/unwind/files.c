@@ -62,17 +62,9 @@ bool runtime_facts_of(enum runtime_number number, const struct mapping *m,
 	*ret_later |= interpreter_is_unknown;
 	if (number != 0 || m->file != fake_interpreter)
 		return false;
-	*ret = m->file->facts->runtimes[number];
+	*ret = m->file->facts ? m->file->facts->runtimes[number]
+			      : (struct runtime_facts){0};
 	return true;
-}
-
-bool runtime_is_interpreter(struct target_file *file, struct shared_worker *decoder,
-			    struct tenant who, bool *ret_later)
-{
-	(void)decoder;
-	(void)who;
-	*ret_later |= interpreter_is_unknown;
-	return !interpreter_is_unknown && file == fake_interpreter;
 }
 
 static uint64_t vdso_bytes; /* 0: there is none */
@@ -460,6 +452,13 @@ static void files_are_shared(void **state)
 	assert_int_equal(file->nr_pages, 5);
 	assert_int_equal(file->size_bytes, 5 * PAGE - 1);
 	assert_int_equal(file->mtime_ns, 5);
+	/* For who maps it next it is an interpreter. */
+	fake_interpreter = &files[SMALL];
+	segment(&m);
+	assert_null(fake_kernel_file(&small));
+	fake_interpreter = NULL;
+	segment(&m);
+	assert_null(fake_kernel_file(&small));
 }
 
 /*
