@@ -82,8 +82,9 @@ struct {
 
 /*
  * Part of the key. Incremented by user space after pages were reassigned to another
- * object and all programs that ran before have ended, and after pages were marked as
- * unused, because a hit does not mark its page as used.
+ * object and all programs that ran before have ended, after an object was cleared, so
+ * that it gets other rules, and after pages were marked as unused, because a hit does not
+ * mark its page as used.
  */
 volatile __u32 pages_generation;
 

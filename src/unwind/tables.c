@@ -875,10 +875,17 @@ static uint32_t clear_page(struct unwind_tables *t, uint32_t page)
 	return nr_rows;
 }
 
-void unwind_object_clear(struct unwind_tables *t, uint32_t object)
+static void clear_pages(struct unwind_tables *t, uint32_t object)
 {
 	for (uint32_t i = 0; i < t->pages.run_pages[object]; i++)
 		clear_page(t, object + i);
+}
+
+void unwind_object_clear(struct unwind_tables *t, uint32_t object)
+{
+	clear_pages(t, object);
+	/* The walk caches rules: it must find those that come next. */
+	++*t->maps.pages_generation;
 }
 
 void unwind_object_share(struct unwind_tables *t, uint32_t object,
@@ -892,7 +899,7 @@ void unwind_object_remove(struct unwind_tables *t, uint32_t object)
 	struct page_runs *r = &t->pages;
 	uint32_t nr = r->run_pages[object];
 
-	unwind_object_clear(t, object);
+	clear_pages(t, object);
 	quota_give(&r->quota, r->tenants[object], nr);
 	r->run_pages[object] = 0;
 	r->nr_runs--;

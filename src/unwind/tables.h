@@ -70,7 +70,7 @@ int unwind_object_fill(struct unwind_tables *t, uint32_t object,
 		       const struct row_pages *pages, const uint64_t *asked,
 		       size_t nr_asked);
 
-/** Makes all pages absent. */
+/** Makes all pages absent. What they get next replaces the rules that CPUs have cached. */
 void unwind_object_clear(struct unwind_tables *t, uint32_t object);
 
 /** From now on these share it: its rows are dropped first only if all have too many. */

@@ -1114,8 +1114,10 @@ static void do_step(const struct step *s)
 		fill_object(s, s->kind % NR_STEPS == STEP_FILL_MANY);
 		break;
 	case STEP_CLEAR:
-		if (o->is_live)
+		if (o->is_live) {
 			unwind_object_clear(t, o->start);
+			o->number = ++m.nr_objects; /* CPUs keep no rule of it */
+		}
 		clear_object(o, s->which % NR_OBJECTS);
 		break;
 	case STEP_REMOVE:

@@ -280,6 +280,19 @@ static void busy_pages_are_marked_again(void **state)
 	assert_state(object, 3, LB_PAGE_ABSENT);
 }
 
+/* Other rules come in place of those of a cleared object: no cache keeps these. */
+static void cleared_rules_are_not_kept(void **state)
+{
+	struct unwind_tables *t = *state;
+	uint32_t object = unwind_object_add(t, 4), before = kernel.pages_generation;
+
+	assert_int_equal(fill(t, object, 0, 4), 0);
+	assert_int_equal(kernel.pages_generation, before);
+	unwind_object_clear(t, object);
+	assert_state(object, 0, LB_PAGE_ABSENT);
+	assert_int_equal(kernel.pages_generation, before + 1);
+}
+
 /* More pages than the reserve are refused; after the next grace there is room. */
 static void a_refused_page_comes_later(void **state)
 {
@@ -904,6 +917,8 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(busy_pages_are_marked_again,
 						setup_one_slab, teardown),
+		cmocka_unit_test_setup_teardown(cleared_rules_are_not_kept, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(a_refused_page_comes_later,
 						setup_one_slab, teardown),
 		cmocka_unit_test_setup_teardown(rules_have_a_maximum, setup, teardown),
