@@ -621,11 +621,10 @@ int BPF_PROG(lb_fork, struct task_struct *parent, struct task_struct *child)
 		return 0;
 	if (filter.uses & LB_FILTER_IN(LB_FILTER_PROCESS) && !filter.no_children)
 		add_child(&from, child);
-	known = bpf_map_lookup_elem(&processes, &from);
+	known = lb_process_entry(&from);
 	if (known) {
 		copy = *known;
-		/* Map full: the child sends a request, like any unknown process. */
-		bpf_map_update_elem(&processes, &to, &copy, BPF_ANY);
+		bpf_map_update_elem(&inherited, &to, &copy, BPF_ANY);
 	}
 	return 0;
 }
@@ -651,7 +650,7 @@ static __always_inline void announce_exec(const struct lb_image *image)
 
 /*
  * Deletes the entry of the program before an exec, because a process that forks and
- * executes a thousand times a second must not fill the map before user space cleans it.
+ * executes a thousand times a second must not fill the maps before user space cleans them.
  */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(lb_exec, struct task_struct *task)
@@ -661,7 +660,7 @@ int BPF_PROG(lb_exec, struct task_struct *task)
 	announce_exec(&image);
 	/* it was incremented already (begin_new_exec() of fs/exec.c) */
 	image.exec_id--;
-	bpf_map_delete_elem(&processes, &image);
+	lb_delete_process(&image);
 	return 0;
 }
 
@@ -672,7 +671,7 @@ int BPF_PROG(lb_exit, struct task_struct *task)
 	struct lb_image image = image_of(task);
 
 	if (!task->signal->live.counter)
-		bpf_map_delete_elem(&processes, &image);
+		lb_delete_process(&image);
 	return 0;
 }
 

@@ -96,6 +96,18 @@ struct {
 	__type(value, struct lb_unwind_process);
 } processes SEC(".maps");
 
+/*
+ * Copies of the parents' entries that children get at a fork. A map of its own, because
+ * nobody's account has them: many children that sleep must not take the places of others.
+ * An image whose copy was evicted sends a request, like any unknown one.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, LB_UNWIND_MAX_INHERITED);
+	__type(key, struct lb_image);
+	__type(value, struct lb_unwind_process);
+} inherited SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, LB_UNWIND_MAX_FILES);
@@ -157,6 +169,21 @@ static __always_inline void lb_request(struct lb_walk *w, __u32 kind, __u64 ip)
 	bpf_ringbuf_submit(request, 0);
 }
 
+/* What user space wrote counts before the copy. Return: NULL: none. */
+static __always_inline struct lb_unwind_process *lb_process_entry(
+	const struct lb_image *image)
+{
+	struct lb_unwind_process *process = bpf_map_lookup_elem(&processes, image);
+
+	return process ? process : bpf_map_lookup_elem(&inherited, image);
+}
+
+static __always_inline void lb_delete_process(const struct lb_image *image)
+{
+	bpf_map_delete_elem(&inherited, image);
+	bpf_map_delete_elem(&processes, image);
+}
+
 /*
  * Finds the image's process entry and its run of segments, unless that was reassigned.
  */
@@ -167,8 +194,7 @@ static __always_inline bool lb_find_process(struct lb_walk *w,
 	struct lb_unwind_segment *stamp;
 
 	if (!recent->process.generation) {
-		struct lb_unwind_process *process =
-			bpf_map_lookup_elem(&processes, &w->image);
+		struct lb_unwind_process *process = lb_process_entry(&w->image);
 
 		if (!process)
 			return false;

@@ -133,6 +133,8 @@ struct lb_unwind_process {
 _Static_assert(sizeof(struct lb_unwind_process) == 32, "no padding in map values");
 
 #define LB_UNWIND_MAX_PROCESSES 16384
+/* Entries that children have from their parents; the least recently used are evicted. */
+#define LB_UNWIND_MAX_INHERITED 4096
 
 #define LB_IMAGE_CHANGES        256 /* counters of changes, by tgid modulo this (bpf/walk.h) */
 

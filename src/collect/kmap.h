@@ -13,10 +13,11 @@ struct unwind_kmaps {
 	int pages_fd, rules_fd, segments_fd,
 		interps_fd; /* arrays; all but interps mappable */
 	int processes_fd; /* hash: struct lb_image -> struct lb_unwind_process */
+	int inherited_fd; /* same, of children; an entry of processes_fd counts before it */
 	int files_fd; /* hash: struct lb_unwind_file_key -> struct lb_unwind_file */
 	/*
 	 * Increment when pages are reassigned to another object, and after any was
-	 * marked as unused. Borrowed.
+	 * cleared to get other rules, or marked as unused. Borrowed.
 	 */
 	volatile uint32_t *pages_generation;
 	/*

@@ -109,7 +109,7 @@ static int size_lru_maps(struct sampler *s)
 {
 	uint32_t cpus = s->config.nr_cpus ? s->config.nr_cpus : s->nr_possible_cpus;
 	struct bpf_map *maps[] = {s->skel->maps.images, s->skel->maps.code_gens,
-				  s->skel->maps.codes_told};
+				  s->skel->maps.codes_told, s->skel->maps.inherited};
 
 	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
 		if (bpf_map__set_max_entries(
@@ -363,6 +363,7 @@ void sampler_unwind_kmaps(const struct sampler *s, struct unwind_kmaps *ret)
 		.segments_fd = bpf_map__fd(s->skel->maps.segments),
 		.interps_fd = bpf_map__fd(s->skel->maps.interps),
 		.processes_fd = bpf_map__fd(s->skel->maps.processes),
+		.inherited_fd = bpf_map__fd(s->skel->maps.inherited),
 		.files_fd = bpf_map__fd(s->skel->maps.unwind_files),
 		.pages_generation = &s->skel->bss->pages_generation,
 		.image_changes = s->skel->bss->image_changes,

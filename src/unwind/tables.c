@@ -1174,6 +1174,8 @@ void unwind_process_remove(struct unwind_tables *t, const struct lb_image *image
 {
 	if (!entry->run)
 		return;
+	/* First: without the entry, a copy that is out of date would count. */
+	kmap_delete(t->maps.inherited_fd, image);
 	kmap_delete(t->maps.processes_fd, image);
 	tell_change(t, image);
 	put_run(&t->runs, entry->run);

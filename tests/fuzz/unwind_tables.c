@@ -766,7 +766,7 @@ static void set_image(const struct step *s, bool is_many)
 	struct wanted w = wanted_of(s, is_many);
 	struct lb_image id = image_nr(s->which % NR_IMAGES);
 	uint32_t stamp = entry_in_kernel(s->which % NR_IMAGES).stamp;
-	bool has_place = entry_of(&id) >= 0;
+	bool has_place = find_entry(kernel.entries, &id);
 	int run, rc;
 
 	if (is_many && m.nr_many == MAX_MANY_SEGMENTS)
@@ -816,7 +816,7 @@ static void fork_image(size_t parent, size_t child)
 
 	if (m.images[child].run >= 0 || m.images[parent].run < 0 ||
 	    lookup(kernel.maps.processes_fd, &from, &entry) ||
-	    kmap_update(kernel.maps.processes_fd, &to, &entry))
+	    kmap_update(kernel.maps.inherited_fd, &to, &entry))
 		return;
 	kernel.image_changes[to.tgid]++;
 	m.images[child].is_copy = true;
@@ -1183,7 +1183,7 @@ static void end_all(void)
 		struct lb_image id = image_nr(i);
 
 		end_image(i);
-		kmap_delete(kernel.maps.processes_fd, &id);
+		kmap_delete(kernel.maps.inherited_fd, &id);
 		m.images[i].is_copy = false;
 	}
 	for (size_t i = 0; i < NR_LAYOUTS; i++)

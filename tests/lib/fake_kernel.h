@@ -33,11 +33,11 @@ static struct kernel {
 	struct lb_unwind_rule *rules;
 	struct lb_unwind_segment *segments;
 	struct lb_interp interps[LB_MAX_INTERPS];
-	struct {
+	struct entry {
 		struct lb_image image;
 		struct lb_unwind_process process;
 		bool used;
-	} entries[MAX_ENTRIES],
+	} entries[MAX_ENTRIES], inherited[MAX_ENTRIES],
 		kept; /* kept: by the CPU, since image_changes was kept_changes */
 	uint32_t kept_changes;
 	int max_entries; /* these maps take no more; 0: MAX_ENTRIES */
@@ -83,13 +83,18 @@ void kmap_unmap(void *mem, size_t bytes)
 		munmap(mem, bytes);
 }
 
-static int entry_of(const struct lb_image *image)
+static struct entry *entries_of(int fd)
+{
+	assert(fd == kernel.maps.processes_fd || fd == kernel.maps.inherited_fd);
+	return fd == kernel.maps.processes_fd ? kernel.entries : kernel.inherited;
+}
+
+static struct entry *find_entry(struct entry *entries, const struct lb_image *image)
 {
 	for (int i = 0; i < MAX_ENTRIES; i++)
-		if (kernel.entries[i].used &&
-		    !memcmp(&kernel.entries[i].image, image, sizeof(*image)))
-			return i;
-	return -1;
+		if (entries[i].used && !memcmp(&entries[i].image, image, sizeof(*image)))
+			return &entries[i];
+	return NULL;
 }
 
 /* Another thread calls it. */
@@ -142,10 +147,24 @@ static int add_file(const struct lb_unwind_file_key *key,
 	return 0;
 }
 
+/* The kernel evicts entries of children, so the tests must not need more than fit. */
+static int add_entry(int fd, const struct lb_image *image,
+		     const struct lb_unwind_process *process)
+{
+	struct entry *entries = entries_of(fd), *e = find_entry(entries, image);
+
+	for (int i = 0; !e && i < nr_places(); i++)
+		if (!entries[i].used)
+			e = &entries[i];
+	if (!e)
+		return -E2BIG;
+	*e = (struct entry){*image, *process, true};
+	return 0;
+}
+
 int kmap_update(int fd, const void *key, const void *value)
 {
 	uint32_t index = *(const uint32_t *)key;
-	int i;
 
 	if (fd == kernel.maps.slabs_fd)
 		return add_slab(index, *(const int *)value);
@@ -155,17 +174,7 @@ int kmap_update(int fd, const void *key, const void *value)
 		memcpy(&kernel.interps[index], value, sizeof(struct lb_interp));
 		return 0;
 	}
-	assert(fd == kernel.maps.processes_fd);
-	i = entry_of(key);
-	for (int j = 0; i < 0 && j < nr_places(); j++)
-		if (!kernel.entries[j].used)
-			i = j;
-	if (i < 0)
-		return -E2BIG;
-	memcpy(&kernel.entries[i].image, key, sizeof(struct lb_image));
-	memcpy(&kernel.entries[i].process, value, sizeof(struct lb_unwind_process));
-	kernel.entries[i].used = true;
-	return 0;
+	return add_entry(fd, key, value);
 }
 
 bool kmap_has(int fd, uint32_t index)
@@ -176,28 +185,30 @@ bool kmap_has(int fd, uint32_t index)
 
 int kmap_delete(int fd, const void *key)
 {
-	int i = fd == kernel.maps.files_fd ? file_of(key) : entry_of(key);
+	bool *used = NULL;
 
-	if (i < 0)
-		return -ENOENT;
 	if (fd == kernel.maps.files_fd) {
-		kernel.files[i].used = false;
-		return 0;
+		int i = file_of(key);
+
+		used = i < 0 ? NULL : &kernel.files[i].used;
+	} else {
+		struct entry *e = find_entry(entries_of(fd), key);
+
+		used = e ? &e->used : NULL;
 	}
-	assert(fd == kernel.maps.processes_fd);
-	kernel.entries[i].used = false;
+	if (!used)
+		return -ENOENT;
+	*used = false;
 	return 0;
 }
 
 static int lookup(int fd, const void *key, void *value)
 {
-	int i = entry_of(key);
+	const struct entry *e = find_entry(entries_of(fd), key);
 
-	assert(fd == kernel.maps.processes_fd);
-	if (i >= 0)
-		memcpy(value, &kernel.entries[i].process,
-		       sizeof(struct lb_unwind_process));
-	return i < 0 ? -ENOENT : 0;
+	if (e)
+		memcpy(value, &e->process, sizeof(e->process));
+	return e ? 0 : -ENOENT;
 }
 
 /* Makes a kernel with empty maps. */
@@ -210,6 +221,7 @@ static void kernel_boot(void)
 	kernel.maps.interps_fd = 9002;
 	kernel.maps.processes_fd = 9003;
 	kernel.maps.files_fd = 9004;
+	kernel.maps.inherited_fd = 9005;
 	kernel.maps.pages_fd = new_file(LB_UNWIND_MAX_PAGES * 8);
 	kernel.maps.rules_fd = new_file(LB_UNWIND_MAX_RULES * 8);
 	kernel.maps.segments_fd = new_file(LB_UNWIND_MAX_SEGMENTS * 32);
@@ -243,7 +255,8 @@ static bool find_process(const struct lb_image *image, struct lb_unwind_process 
 	if (!kernel.kept.used || memcmp(&kernel.kept.image, image, sizeof(*image)) ||
 	    kernel.kept_changes != changes) {
 		kernel.kept.used =
-			!lookup(kernel.maps.processes_fd, image, &kernel.kept.process);
+			!lookup(kernel.maps.processes_fd, image, &kernel.kept.process) ||
+			!lookup(kernel.maps.inherited_fd, image, &kernel.kept.process);
 		kernel.kept.image = *image;
 		kernel.kept_changes = changes;
 	}

@@ -1066,15 +1066,62 @@ static void children_are_known_from_their_first_sample(void **state)
 	expect(f, LB_STACK_COMPLETE, ips, ARRAY_SIZE(ips));
 	assert_true(f->seen.nr_of_other > 0);
 	assert_null(find_request(f, LB_REQUEST_PROCESS));
-	assert_int_equal(lookup(f->maps.processes_fd, &f->seen.other, &known), 0);
+	assert_int_equal(lookup(f->maps.inherited_fd, &f->seen.other, &known), 0);
 	assert_int_equal(known.generation, 99);
+	/* It takes no place of those that are shared. */
+	assert_int_equal(lookup(f->maps.processes_fd, &f->seen.other, &known), -ENOENT);
 	/* The process entry goes when its last thread ends. */
 	kill((pid_t)f->seen.other.tgid, SIGKILL);
 	for (int i = 0; i < 100 && !rc; i++) {
 		wait_ms(10);
-		rc = lookup(f->maps.processes_fd, &f->seen.other, &known);
+		rc = lookup(f->maps.inherited_fd, &f->seen.other, &known);
 	}
 	assert_int_equal(rc, -ENOENT);
+	munmap(go, 4096);
+}
+
+/* A child that sleeps, so that it has no sample, and then a child of it. */
+static void fork_twice_when_told(void)
+{
+	while (!__atomic_load_n(go, __ATOMIC_ACQUIRE))
+		;
+	if (fork())
+		return;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (fork())
+		pause();
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+/* The copy of a copy serves until user space has written an entry, which counts before it. */
+static void what_user_space_wrote_counts_before_a_copy(void **state)
+{
+	const __u64 ips[] = {IP(leaf_pushed), IP(middle_return), IP(outer_return),
+			     IP(top_return)};
+	const struct lb_unwind_process gone = {.generation = 98, .stamp = STAMP};
+	const struct lb_unwind_request *request;
+	struct fixture *f = *state;
+	struct lb_image other;
+
+	go = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(go != MAP_FAILED);
+	start(f, top, fork_twice_when_told, 0);
+	write_tables(f);
+	write_process(f, 99, 0, 0, 0);
+	__atomic_store_n(go, 1, __ATOMIC_RELEASE);
+	for (int i = 0; i < 20 && !f->seen.nr_of_other; i++)
+		look(f);
+	expect(f, LB_STACK_COMPLETE, ips, ARRAY_SIZE(ips));
+	assert_true(f->seen.nr_of_other > 0);
+	assert_null(find_request(f, LB_REQUEST_PROCESS));
+	other = f->seen.other;
+	assert_int_equal(kmap_update(f->maps.processes_fd, &other, &gone), 0);
+	++f->maps.image_changes[other.tgid % LB_IMAGE_CHANGES];
+	kill(f->pid, SIGSTOP); /* only the other one is sampled */
+	look(f);
+	request = find_request(f, LB_REQUEST_PROCESS);
+	assert_non_null(request);
+	assert_int_equal(request->image.tgid, other.tgid);
 	munmap(go, 4096);
 }
 
@@ -1673,6 +1720,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_signal_at_0_is_no_begin, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(
+			what_user_space_wrote_counts_before_a_copy, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			children_are_known_from_their_first_sample, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(python_frames_have_their_places, set_up,

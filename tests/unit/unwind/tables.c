@@ -400,7 +400,7 @@ static void a_copy_that_is_out_of_date_is_seen(void **state)
 
 	unwind_process_set(t, &parent, &of_parent, two_segments, 2, 0, 0, 0);
 	lookup(kernel.maps.processes_fd, &parent, &entry);
-	kmap_update(kernel.maps.processes_fd, &child, &entry);
+	kmap_update(kernel.maps.inherited_fd, &child, &entry);
 	assert_non_null(walk_segments(&child, &now));
 	unwind_process_set(t, &parent, &of_parent, two_segments + 1, 1, 0, 0, 0);
 	assert_null(walk_segments(&child, &now));
@@ -410,6 +410,24 @@ static void a_copy_that_is_out_of_date_is_seen(void **state)
 			   0); /* reuses the place */
 	walk_segments(&other, &now);
 	assert_int_equal(now.stamp, entry.stamp);
+	assert_null(walk_segments(&child, &now));
+}
+
+/* A child has mapped something since, and its entry is removed before it ends. */
+static void a_copy_does_not_outlive_the_entry(void **state)
+{
+	struct unwind_tables *t = *state;
+	struct lb_image parent = image_nr(1), child = image_nr(2);
+	struct lb_unwind_process entry, now;
+	struct unwind_entry of_parent = {0}, of_child = {0};
+
+	unwind_process_set(t, &parent, &of_parent, two_segments, 2, 0, 0, 0);
+	lookup(kernel.maps.processes_fd, &parent, &entry);
+	kmap_update(kernel.maps.inherited_fd, &child, &entry);
+	unwind_process_set(t, &child, &of_child, two_segments, 1, 0, 0, 0);
+	assert_non_null(walk_segments(&child, &now));
+	assert_int_equal(now.nr_segments, 1);
+	unwind_process_remove(t, &child, &of_child);
 	assert_null(walk_segments(&child, &now));
 }
 
@@ -925,6 +943,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(pages_have_a_maximum, setup, teardown),
 		cmocka_unit_test_setup_teardown(segments_are_shared, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_copy_that_is_out_of_date_is_seen, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_copy_does_not_outlive_the_entry, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(cpus_are_told_of_changes, setup,
 						teardown),
