@@ -48,7 +48,7 @@ static __always_inline void lb_interp_begin(struct lb_walk *w,
 	if (!layout || layout->use != LB_INTERP_USE(process->interp))
 		return; /* a fork's copy of an entry that is gone */
 	interp->index = index;
-	interp->nr_followed = 0;
+	interp->nr_followed = interp->nr_identified = interp->nr_told = 0;
 	interp->is_started = false;
 	interp->bias = process->interp_bias;
 	interp->code_addr = 0;
@@ -269,9 +269,13 @@ static __always_inline bool lb_interp_follow(struct lb_walk *w,
 
 	code = lb_frame_word(w, layout->frame_code) & ~(__u64)layout->code_tag_mask;
 	/* Frames that do not fit the stack are followed only to find the anchor. */
-	if (has_code && code && interp->nr_staged < max_frames)
-		lb_stage(w, lb_interp_frame(w, layout, code,
-					    lb_frame_word(w, layout->frame_ip)));
+	if (has_code && code && interp->nr_staged < max_frames) {
+		if (lb_interp_may_identify(interp, code))
+			lb_stage(w, lb_interp_frame(w, layout, code,
+						    lb_frame_word(w, layout->frame_ip)));
+		else
+			interp->is_cut = true;
+	}
 	return !is_entry && previous;
 }
 

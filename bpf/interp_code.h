@@ -15,6 +15,9 @@ struct {
 	__type(value, struct lb_interp);
 } interps SEC(".maps");
 
+/* Most code objects that one walk sends: honest programs have fewer new ones in a sample. */
+#define CODES_A_WALK       128
+
 #define INTERP_CODES_BYTES (1024 * 1024)
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -207,7 +210,11 @@ static __always_inline bool lb_identify_code(struct lb_walk *w,
 	return is_read;
 }
 
-/* Sends the code object to user space, once. */
+/*
+ * Sends the code object to user space, once. A walk sends some only, and nothing after
+ * what found no room: the rest comes with the next sample. So a process that makes code
+ * objects up does not make its samples long.
+ */
 static __always_inline void lb_tell_code(struct lb_walk *w)
 {
 	__u64 id = w->interp.code_id;
@@ -218,6 +225,9 @@ static __always_inline void lb_tell_code(struct lb_walk *w)
 	if (!at_hand || *at_hand == id)
 		return;
 	if (!bpf_map_lookup_elem(&codes_told, &id)) {
+		if (w->nr_codes_dropped || w->interp.nr_told >= CODES_A_WALK)
+			return;
+		w->interp.nr_told++;
 		if (lb_send_code()) {
 			w->nr_codes_dropped++;
 			return;
@@ -252,6 +262,16 @@ static __always_inline __u32 lb_code_index(const struct lb_walk *w,
 							    : index;
 }
 
+/*
+ * May a frame be added that runs @code_addr? Runs that are dropped would allow any number
+ * of code objects otherwise, which the walk reads one by one.
+ */
+static __always_inline bool lb_interp_may_identify(const struct lb_interp_walk *interp,
+						   __u64 code_addr)
+{
+	return code_addr == interp->code_addr || interp->nr_identified < LB_MAX_FRAMES;
+}
+
 /* Encodes the frame that runs @code_addr at @ip as a stack entry. */
 static __always_inline __u64 lb_interp_frame(struct lb_walk *w,
 					     const struct lb_interp *layout,
@@ -260,6 +280,7 @@ static __always_inline __u64 lb_interp_frame(struct lb_walk *w,
 	/* For a recursive call the code object is cached. */
 	if (code_addr != w->interp.code_addr) {
 		w->interp.code_addr = code_addr;
+		w->interp.nr_identified++;
 		if (lb_identify_code(w, layout))
 			lb_tell_code(w);
 		else

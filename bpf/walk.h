@@ -40,6 +40,8 @@ struct lb_interp_walk {
 	__u32 link; /* enum lb_interp_link */
 	__u32 nr_emitted;
 	__u32 nr_followed; /* frames followed so far */
+	__u32 nr_identified; /* code objects, also those of dropped runs */
+	__u32 nr_told; /* code objects that this walk sends to user space */
 	__u64 below; /* is_new: the frame that the run's last one must have been called by */
 	bool is_new; /* the run is the innermost CFrame's, which may have no frame yet */
 	bool was_run; /* a run was begun */

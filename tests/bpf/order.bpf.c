@@ -32,7 +32,7 @@ __u32 point_nr; /* points of this walk so far */
 __u32 segments_at, owner_at, told_at;
 bool is_by_file; /* the owner is a file, which the kernel's tree of mappings leads to */
 struct lb_image image;
-__u64 ip;
+__u64 ip, fp;
 __u32 stamp; /* of the run */
 struct lb_unwind_segment run[2];
 struct lb_unwind_process process;
@@ -41,6 +41,8 @@ struct lb_unwind_file file;
 
 /* Results of a walk. */
 __u32 status;
+__u32 nr_identified, nr_codes_dropped, nr_stale; /* of the interpreter */
+bool is_cut;
 __u32 nr_faults; /* the walk did not begin, or its steps were used up */
 
 static __always_inline void give_to_owner(void)
@@ -68,7 +70,7 @@ __noinline int at_point(void)
 	return 0;
 }
 
-/* Walks a stack of one frame at ip, with no frame pointer. */
+/* Walks a stack from ip on; fp, where the stack is, is 0 if it has one frame. */
 SEC("raw_tp")
 int walk_once(void *ctx)
 {
@@ -83,11 +85,15 @@ int walk_once(void *ctx)
 	w->image_hash = lb_mix(hash_seed, image.tgid);
 	w->now = bpf_ktime_get_ns();
 	w->stack.ip = ip;
-	w->stack.sp = w->stack.fp = 0;
+	w->stack.sp = w->stack.fp = fp;
 	lb_recent_begin(w);
 	lb_walk_begin(w, lb_current_task());
 	if (!lb_walk())
 		nr_faults++;
 	status = w->status;
+	nr_identified = w->interp.nr_identified;
+	nr_codes_dropped = w->nr_codes_dropped;
+	nr_stale = w->nr_stale;
+	is_cut = w->interp.is_cut;
 	return 0;
 }
