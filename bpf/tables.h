@@ -147,17 +147,27 @@ static __always_inline void lb_request_process(const struct lb_image *image)
 	bpf_ringbuf_submit(request, 0);
 }
 
+/*
+ * Most requests that one walk sends. Most of them end the walk, so only a stack that was
+ * made for it has more.
+ */
+#define REQUESTS_A_WALK 8
+
+/* @ip  of no account where the request is for all of the process */
 static __always_inline void lb_request(struct lb_walk *w, __u32 kind, __u64 ip)
 {
-	__u64 what = kind == LB_REQUEST_PROCESS ? kind : (ip >> 16) << 2 | kind;
+	bool is_for_all = kind == LB_REQUEST_PROCESS || kind == LB_REQUEST_LIST;
+	__u64 what = is_for_all ? kind : (ip >> 16) << 2 | kind;
 	__u32 place = lb_mix(w->image_hash, what) >> 32 & (REQUEST_TIMES - 1);
 	__u64 *last = bpf_map_lookup_elem(&request_times, &place);
-	struct lb_unwind_request *request;
+	struct lb_unwind_request *request = NULL;
 
 	if (!last || (*last && w->now - *last < LB_REQUEST_PAUSE_NS))
 		return;
-	*last = w->now;
-	request = bpf_ringbuf_reserve(&requests, sizeof(*request), 0);
+	if (w->nr_requests++ < REQUESTS_A_WALK) {
+		*last = w->now;
+		request = bpf_ringbuf_reserve(&requests, sizeof(*request), 0);
+	}
 	if (!request) {
 		w->nr_requests_dropped++;
 		return;

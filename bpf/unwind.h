@@ -106,7 +106,8 @@ static __always_inline void lb_walk_reset(struct lb_walk *w)
 	w->body.nr_frames = 0;
 	w->nr_native = w->nr_interp = w->nr_guessed = w->nr_derived = 0;
 	w->nr_stacks_left = 0;
-	w->nr_requests_dropped = w->nr_stale = w->nr_faults = w->nr_codes_dropped = 0;
+	w->nr_requests = w->nr_requests_dropped = w->nr_stale = w->nr_faults =
+		w->nr_codes_dropped = 0;
 }
 
 /*

@@ -135,6 +135,7 @@ struct lb_walk {
 	/* the last two: callers that were found so */
 	__u32 nr_native, nr_interp, nr_guessed, nr_derived;
 	__u32 nr_stacks_left; /* for a lower one, at a signal frame */
+	__u32 nr_requests; /* sent, or without room */
 	__u32 nr_requests_dropped, nr_stale, nr_faults, nr_codes_dropped;
 	struct lb_stack stack;
 

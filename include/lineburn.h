@@ -216,7 +216,8 @@ enum lb_counter {
 	LB_CTR_KERN_TRUNCATED, /* kernel stacks that reached a limit */
 	LB_CTR_KERN_FAILED, /* the kernel stack was requested but not available */
 	LB_CTR_FIRST_DROPPED, /* struct lb_first_sample did not fit its ring */
-	LB_CTR_REQUEST_DROPPED, /* struct lb_unwind_request did not fit its ring */
+	/* struct lb_unwind_request did not fit its ring, or is one too many of its walk */
+	LB_CTR_REQUEST_DROPPED,
 	LB_CTR_GUESSED_FRAMES, /* native user frames found by frame pointers */
 	/* runs of interpreter frames without a known place in the C stack */
 	LB_CTR_PYTHON_STALE,

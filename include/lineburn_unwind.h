@@ -174,7 +174,10 @@ enum lb_request_kind {
 	LB_REQUEST_LIST, /* code at ip in a LISTED segment may be new on the list */
 };
 
-/* Sent at most once in LB_REQUEST_PAUSE_NS for the same image and page. */
+/*
+ * Sent at most once in LB_REQUEST_PAUSE_NS for the same image and page; LB_REQUEST_PROCESS
+ * and LB_REQUEST_LIST for the same image.
+ */
 struct lb_unwind_request {
 	struct lb_image image;
 	__u64 ip; /* as looked up (return addresses - 1); 0: not sampled yet */

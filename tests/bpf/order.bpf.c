@@ -41,6 +41,7 @@ struct lb_unwind_file file;
 
 /* Results of a walk. */
 __u32 status;
+__u32 nr_native, nr_requests_dropped;
 __u32 nr_identified, nr_codes_dropped, nr_stale; /* of the interpreter */
 bool is_cut;
 __u32 nr_faults; /* the walk did not begin, or its steps were used up */
@@ -91,6 +92,8 @@ int walk_once(void *ctx)
 	if (!lb_walk())
 		nr_faults++;
 	status = w->status;
+	nr_native = w->nr_native;
+	nr_requests_dropped = w->nr_requests_dropped;
 	nr_identified = w->interp.nr_identified;
 	nr_codes_dropped = w->nr_codes_dropped;
 	nr_stale = w->nr_stale;

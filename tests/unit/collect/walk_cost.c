@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What one walk does at most, whatever the stack of a program says: how many code objects
- * of an interpreter it reads and sends. One walk at a time, of stacks in this program.
+ * of an interpreter it reads and sends, and how many requests. One walk at a time, of
+ * stacks in this program.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,8 +15,12 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "lineburn_unwind.h"
 #include "order.skel.h"
 
@@ -24,8 +29,11 @@
 #define TEXT_END  0x50000000ULL
 #define NR_CODES  768
 #define NR_SENT   300 /* of those, where a test receives them */
-#define NR_NATIVE 10
+#define NR_NATIVE 12
 #define A_WALK    128 /* CODES_A_WALK of bpf/interp_code.h */
+#define REQUESTS  8 /* REQUESTS_A_WALK of bpf/tables.h */
+#define PAGE      5
+#define PAGE_SIZE 4096
 
 /* ---- an interpreter and its stack ---- */
 
@@ -132,8 +140,8 @@ static void make_runs(size_t nr_runs, size_t nr)
 
 struct fixture {
 	struct order_bpf *skel;
-	struct ring_buffer *ring;
-	size_t nr_codes;
+	struct ring_buffer *ring, *requests;
+	size_t nr_requests, nr_codes;
 	uint32_t lines[NR_CODES + 1]; /* how often each was sent, by first line */
 };
 
@@ -151,6 +159,16 @@ static int note_code(void *ctx, void *data, size_t size)
 	assert_in_range(code->first_line, 1, NR_CODES);
 	f->lines[code->first_line]++;
 	f->nr_codes++;
+	return 0;
+}
+
+static int note_request(void *ctx, void *data, size_t size)
+{
+	struct fixture *f = ctx;
+
+	(void)data;
+	assert_int_equal(size, sizeof(struct lb_unwind_request));
+	f->nr_requests++;
 	return 0;
 }
 
@@ -185,7 +203,10 @@ static void begin(struct fixture *f)
 	assert_non_null(f->skel);
 	f->ring = ring_buffer__new(bpf_map__fd(f->skel->maps.interp_codes), note_code, f,
 				   NULL);
+	f->requests = ring_buffer__new(bpf_map__fd(f->skel->maps.requests), note_request,
+				       f, NULL);
 	assert_non_null(f->ring);
+	assert_non_null(f->requests);
 	f->skel->bss->image = (struct lb_image){.tgid = (uint32_t)getpid()};
 	f->skel->bss->ip = TEXT;
 	f->skel->bss->fp = at(stack.native[0]);
@@ -208,6 +229,7 @@ static int tear_down(void **state)
 	struct fixture *f = *state;
 
 	ring_buffer__free(f->ring);
+	ring_buffer__free(f->requests);
 	order_bpf__destroy(f->skel);
 	return 0;
 }
@@ -285,6 +307,75 @@ static void nothing_is_sent_without_room(void **state)
 	assert_int_equal(f->nr_codes, NR_SENT);
 }
 
+/* Frames in a page each of a JIT's memory: user space walks the list once for all. */
+static void a_list_is_asked_for_once(void **state)
+{
+	struct fixture *f = *state;
+
+	make_runs(1, 1);
+	begin(f);
+	set_segment(f, LB_SEGMENT_LISTED);
+	walk(f);
+	ring_buffer__consume(f->requests);
+	assert_int_equal(f->skel->bss->nr_native, NR_NATIVE + 1);
+	assert_int_equal(f->nr_requests, 1);
+	assert_int_equal(f->skel->bss->nr_requests_dropped, 0);
+}
+
+/* Tables of a file serve, so that the walk goes on beyond mappings that are not known. */
+static void share_file(struct fixture *f, const struct stat *st)
+{
+	const struct lb_unwind_file_key key = {
+		.inode = st->st_ino,
+		.dev = major(st->st_dev) << 20 | minor(st->st_dev),
+	};
+	const struct lb_unwind_file file = {
+		.size_bytes = PAGE_SIZE,
+		.mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 +
+			    st->st_mtim.tv_nsec,
+		.first_page = PAGE,
+		.nr_pages = 1,
+	};
+	const struct lb_unwind_page page = {.state = LB_PAGE_EMPTY};
+	const uint32_t nr = PAGE;
+
+	update(f->skel->maps.unwind_files, &key, &file);
+	update(f->skel->maps.pages, &nr, &page);
+}
+
+/* Each frame is in a mapping of its own, which is new. */
+static void requests_of_a_walk_are_few(void **state)
+{
+	_cleanup_close_ int fd = memfd_create("text", 0);
+	struct fixture *f = *state;
+	void *text[NR_NATIVE];
+	struct stat st;
+
+	make_runs(1, 1);
+	begin(f);
+	assert_int_equal(ftruncate(fd, PAGE_SIZE), 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	share_file(f, &st);
+	for (size_t i = 0; i < NR_NATIVE; i++) {
+		text[i] = mmap((void *)(TEXT_END + (i << 20)), PAGE_SIZE,
+			       PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED_NOREPLACE,
+			       fd, 0);
+		assert_true(text[i] != MAP_FAILED);
+		stack.native[i][1] = at(text[i]) + 100;
+	}
+	walk(f);
+	ring_buffer__consume(f->requests);
+	assert_int_equal(f->skel->bss->nr_native, NR_NATIVE + 1);
+	assert_int_equal(f->nr_requests, REQUESTS);
+	assert_int_equal(f->skel->bss->nr_requests_dropped, NR_NATIVE - REQUESTS);
+	/* Those are sent by the next walk. */
+	walk(f);
+	ring_buffer__consume(f->requests);
+	assert_int_equal(f->nr_requests, NR_NATIVE);
+	for (size_t i = 0; i < NR_NATIVE; i++)
+		munmap(text[i], PAGE_SIZE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -293,6 +384,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(code_objects_that_are_sent, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(nothing_is_sent_without_room, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_list_is_asked_for_once, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(requests_of_a_walk_are_few, set_up,
 						tear_down),
 	};
 
