@@ -197,7 +197,7 @@ static __always_inline void seal(struct lb_body *body, const __u64 *from)
 	__u64 hash = body->hash;
 
 	for (; from < end; from++)
-		hash = lb_mix(hash, *from);
+		hash = lb_mix_body(hash, *from);
 	body->hash = hash ? hash : 1;
 }
 
@@ -436,7 +436,7 @@ __noinline int lb_hash_frames(__u64 from)
 	if (!w || from > LB_MAX_KERN_FRAMES)
 		return 0;
 	for (int i = 0; i < HASHED_AT_ONCE; i++)
-		w->kern.hash = lb_mix(w->kern.hash, w->kern.ips[from + i]);
+		w->kern.hash = lb_mix_body(w->kern.hash, w->kern.ips[from + i]);
 	return 0;
 }
 

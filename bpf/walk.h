@@ -13,6 +13,8 @@
 
 /* Set by sampler.c between open and load. */
 const volatile __u64 hash_seed;
+/* Of lb_mix_body(); odd. */
+const volatile __u64 hash_factor = 0x9e3779b97f4a7c15ULL;
 const volatile __u32 max_frames = LB_MAX_FRAMES; /* of a user stack, 1..LB_MAX_FRAMES */
 
 enum lb_walk_mode {
@@ -228,10 +230,25 @@ __noinline int lb_read_window(__u64 addr)
 	return 0;
 }
 
+static __always_inline __u64 lb_mix_by(__u64 factor, __u64 hash, __u64 word)
+{
+	hash = (hash ^ word) * factor;
+	return hash ^ hash >> 29;
+}
+
 static __always_inline __u64 lb_mix(__u64 hash, __u64 word)
 {
-	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
-	return hash ^ hash >> 29;
+	return lb_mix_by(0x9e3779b97f4a7c15ULL, hash, word);
+}
+
+/*
+ * A program chooses the words of its stack. With a known factor there are changes of two
+ * words that leave the hash as it is for many seeds, so that it could give its stack the
+ * hash of another's.
+ */
+static __always_inline __u64 lb_mix_body(__u64 hash, __u64 word)
+{
+	return lb_mix_by(hash_factor, hash, word);
 }
 
 /* Adds a frame. Return: false if the stack has reached max_frames. */
@@ -243,7 +260,7 @@ static __always_inline bool lb_push(struct lb_walk *w, __u64 ip)
 		return false;
 	w->body.ips[nr] = ip;
 	w->body.nr_frames = nr + 1;
-	w->body.hash = lb_mix(w->body.hash, ip);
+	w->body.hash = lb_mix_body(w->body.hash, ip);
 	return true;
 }
 

@@ -188,11 +188,14 @@ static uint32_t kern_frames_limit(void)
 
 static void set_rodata(struct sampler *s)
 {
-	uint64_t seed = 0;
+	uint64_t secret[2];
 
-	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
-		log_debug("getrandom: %m, the hash seed is fixed");
-	s->skel->rodata->hash_seed = seed;
+	if (getrandom(secret, sizeof(secret), 0) == sizeof(secret)) {
+		s->skel->rodata->hash_seed = secret[0];
+		s->skel->rodata->hash_factor = secret[1] | 1;
+	} else {
+		log_debug("getrandom: %m, the hash of stacks can be known");
+	}
 	s->skel->rodata->source = (__u16)s->config.source->id;
 	if (!s->config.whole_machine)
 		s->skel->bss->filter.uses = s->skel->bss->filter.wanted =

@@ -41,6 +41,7 @@ struct lb_unwind_file file;
 
 /* Results of a walk. */
 __u32 status;
+__u64 body_hash;
 __u32 nr_native, nr_requests_dropped;
 __u32 nr_identified, nr_codes_dropped, nr_stale; /* of the interpreter */
 bool is_cut;
@@ -92,6 +93,7 @@ int walk_once(void *ctx)
 	if (!lb_walk())
 		nr_faults++;
 	status = w->status;
+	body_hash = w->body.hash;
 	nr_native = w->nr_native;
 	nr_requests_dropped = w->nr_requests_dropped;
 	nr_identified = w->interp.nr_identified;

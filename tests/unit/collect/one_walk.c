@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What one walk does at most, whatever the stack of a program says: how many code objects
- * of an interpreter it reads and sends, and how many requests. One walk at a time, of
- * stacks in this program.
+ * One walk at a time, of stacks in this program: what it does at most, whatever the stack
+ * says (how many code objects of an interpreter it reads and sends, how many requests),
+ * and that nobody can know its hash.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,8 +21,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "collect/sampler.h"
+#include "lineburn_filter.h"
 #include "lineburn_unwind.h"
 #include "order.skel.h"
+#include "sampler.skel.h"
 
 #define STAMP     10
 #define TEXT      0x10000000ULL /* not mapped: the walk does not read code */
@@ -184,6 +187,14 @@ static void set_segment(struct fixture *f, uint32_t flags)
 	update(f->skel->maps.segments, &next, &text);
 }
 
+static void skip_without_root(void)
+{
+	if (geteuid() == 0)
+		return;
+	print_message("skip: loading BPF programs needs root\n");
+	skip();
+}
+
 static void begin(struct fixture *f)
 {
 	static uint64_t state;
@@ -194,10 +205,7 @@ static void begin(struct fixture *f)
 						  .interp = LB_INTERP_NUMBER(index, 0),
 						  .interp_bias = at(&state) - 8};
 
-	if (geteuid() != 0) {
-		print_message("skip: loading BPF programs needs root\n");
-		skip();
-	}
+	skip_without_root();
 	state = at(&thread_state);
 	f->skel = order_bpf__open_and_load();
 	assert_non_null(f->skel);
@@ -376,6 +384,43 @@ static void requests_of_a_walk_are_few(void **state)
 		munmap(text[i], PAGE_SIZE);
 }
 
+static uint64_t hash_with(uint64_t factor)
+{
+	struct fixture f = {0};
+	uint64_t hash;
+
+	f.skel = order_bpf__open();
+	assert_non_null(f.skel);
+	f.skel->rodata->hash_factor = factor;
+	assert_int_equal(order_bpf__load(f.skel), 0);
+	f.skel->bss->ip = TEXT;
+	walk(&f);
+	hash = f.skel->bss->body_hash;
+	order_bpf__destroy(f.skel);
+	return hash;
+}
+
+/* Two samplers have different factors. */
+static void hashes_are_not_known(void **state)
+{
+	struct sampler_config config = {.freq_hz = 99};
+	uint64_t factors[2];
+	struct error err;
+
+	(void)state;
+	skip_without_root();
+	for (size_t i = 0; i < 2; i++) {
+		struct sampler *s = NULL;
+
+		assert_int_equal(sampler_new(&config, &s, &err), 0);
+		factors[i] = sampler_skel(s)->rodata->hash_factor;
+		sampler_free(s);
+		assert_true(factors[i] & 1);
+	}
+	assert_true(factors[0] != factors[1]);
+	assert_true(hash_with(factors[0]) != hash_with(factors[1]));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -389,6 +434,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(requests_of_a_walk_are_few, set_up,
 						tear_down),
+		cmocka_unit_test(hashes_are_not_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
