@@ -144,12 +144,21 @@ void unwind_files_free(struct unwind_files *f)
 
 /* ---- objects ---- */
 
+/* It may be shared again. */
+static void unshare(struct unwind_files *f, struct unwind_file *file)
+{
+	if (!file->shared.inode)
+		return;
+	unwind_file_unshare(f->tables, &file->shared, file->payer);
+	file->shared = (struct lb_unwind_file_key){0};
+	file->was_judged = false;
+}
+
 static void forget_file(struct unwind_files *f, uint32_t id, uint32_t use)
 {
 	struct unwind_file *file = &f->files[id];
 
-	if (file->shared.inode)
-		unwind_file_unshare(f->tables, &file->shared, file->payer);
+	unshare(f, file);
 	for (unsigned int i = 0; i < file->nr_objects; i++)
 		unwind_object_remove(f->tables, file->objects[i].object);
 	*file = (struct unwind_file){.use = use};
@@ -211,9 +220,13 @@ static void forget_closed(struct unwind_files *f, uint32_t id, uint64_t now_ns)
 	const struct target_file *target = process_table_file(f->processes, id);
 	struct unwind_file *file = &f->files[id];
 
-	if (!target || target->fd >= 0)
+	if (!target || target->fd >= 0) {
 		file->unused_ns = 0;
-	else if (!file->unused_ns)
+		return;
+	}
+	/* Nothing pins the inode any more: another file may have its number by now. */
+	unshare(f, file);
+	if (!file->unused_ns)
 		file->unused_ns = now_ns;
 	else if (now_ns - file->unused_ns > UNUSED_NS)
 		forget_file(f, id, target->use);

@@ -1184,6 +1184,25 @@ static void a_reused_entry_is_another_file(void **state)
 	assert_pages(next, 0, 15, LB_PAGE_ROWS, 0);
 }
 
+/* When its descriptor is closed, another file may get the number of its inode. */
+static void a_closed_file_is_not_shared(void **state)
+{
+	struct lb_unwind_file_key key = {.inode = 1000 + SMALL, .dev = 8 << 20 | 1};
+	struct mapping m = map(SMALL, 0, 3);
+
+	(void)state;
+	segment(&m);
+	unwind_files_forget(f);
+	assert_non_null(fake_kernel_file(&key));
+	files[SMALL].fd = -1;
+	unwind_files_forget(f);
+	assert_null(fake_kernel_file(&key));
+	files[SMALL].fd = FD(SMALL); /* it runs again */
+	unwind_files_forget(f);
+	segment(&m);
+	assert_non_null(fake_kernel_file(&key));
+}
+
 static void closed_files_are_kept_for_a_minute(void **state)
 {
 	struct lb_unwind_file_key key = {.inode = 1000 + SMALL, .dev = 8 << 20 | 1};
@@ -1203,7 +1222,8 @@ static void closed_files_are_kept_for_a_minute(void **state)
 	files[SMALL].fd = -1;
 	fake_now_ns += 60 * SECOND_NS;
 	unwind_files_forget(f);
-	assert_non_null(fake_kernel_file(&key));
+	unwind_tables_totals(tables, &held);
+	assert_int_equal(held.nr_objects, 1);
 	fake_now_ns += 60 * SECOND_NS + 1;
 	unwind_files_forget(f);
 	unwind_tables_totals(tables, &held);
@@ -1340,6 +1360,7 @@ int main(void)
 		TEST(idle_reads_are_not_skipped),
 		TEST(closed_files_are_not_read),
 		TEST(a_reused_entry_is_another_file),
+		TEST(a_closed_file_is_not_shared),
 		TEST(closed_files_are_kept_for_a_minute),
 		TEST_ONE(evicted_pages_are_read_alone),
 		TEST_ONE(without_room_a_file_pauses),
