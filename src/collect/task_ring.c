@@ -213,6 +213,8 @@ int task_record_decode(const void *record, uint32_t size, struct task_event *ret
 #define RING_BYTES       (512u * 1024) /* on a machine with few CPUs */
 #define RING_BYTES_TOTAL (32u << 20) /* over all CPUs, but at least RING_BYTES_MIN each */
 #define RING_BYTES_MIN   (64u * 1024)
+/* An event with a path of PATH_MAX bytes. Without room for it events may be lost. */
+#define MAX_RECORD_BYTES (4096 + 256)
 /* Interval of checks for dead events; a check interrupts the event's CPU. */
 #define LOOK_NS         250000000ULL
 #define LOOK_PER_CPU_NS 2000000ULL
@@ -247,7 +249,6 @@ struct task_ring {
 	uint32_t ring_bytes;
 	int epoll_fd;
 	uint64_t look_ns; /* CLOCK_MONOTONIC: time of the next check */
-	bool has_missed; /* a CPU ran without a ring, which is not reported yet */
 	uint8_t *record; /* one record that wraps around a ring's end; 64 KB */
 
 	/* One is filled while the other is delivered: a handler may wait for a helper. */
@@ -257,6 +258,8 @@ struct task_ring {
 		char *names;
 		size_t nr_names, cap_names;
 		bool is_full; /* takes no more until it is delivered */
+		/* a CPU ran without a ring, or a ring had no more room */
+		bool may_lack;
 	} pending[2];
 	unsigned int filling;
 	bool is_delivering;
@@ -396,7 +399,7 @@ void task_ring_follow_cpus(struct task_ring *r)
 		if (ring_add(r, online.cpus[i]))
 			log_debug("no task events of CPU %u: %m, skipping",
 				  online.cpus[i]);
-		r->has_missed = true;
+		r->pending[r->filling].may_lack = true;
 	}
 }
 
@@ -476,6 +479,14 @@ static bool ring_read(struct task_ring *r, struct cpu_ring *ring, uint64_t horiz
 	return has_room;
 }
 
+/* The kernel tells of a loss only with the next event that finds room, maybe much later. */
+static bool was_full(const struct task_ring *r, const struct cpu_ring *ring)
+{
+	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+
+	return head - ring->page->data_tail > r->ring_bytes - MAX_RECORD_BYTES;
+}
+
 static int by_time(const void *a, const void *b)
 {
 	const struct pending *x = a, *y = b;
@@ -504,6 +515,8 @@ void task_ring_gather(struct task_ring *r)
 		return;
 	}
 	for (size_t i = 0; i < nr_read; i++)
+		e->may_lack |= was_full(r, &r->rings[i]);
+	for (size_t i = 0; i < nr_read; i++)
 		__atomic_store_n(&r->rings[i].page->data_tail, r->rings[i].taken,
 				 __ATOMIC_RELEASE);
 }
@@ -511,7 +524,7 @@ void task_ring_gather(struct task_ring *r)
 static void empty(struct pending_events *e)
 {
 	e->nr = e->nr_names = 0;
-	e->is_full = false;
+	e->is_full = e->may_lack = false;
 	if (e->cap * sizeof(*e->items) + e->cap_names <= KEPT_BYTES)
 		return;
 	free(e->items);
@@ -523,8 +536,7 @@ void task_ring_read(struct task_ring *r,
 		    void (*handler)(void *ctx, const struct task_event *ev), void *ctx)
 {
 	struct pending_events *e = &r->pending[r->filling];
-	const struct task_event lost = {.kind = TASK_EVENT_LOST,
-					.time_ns = clock_now_ns()};
+	struct task_event lost = {.kind = TASK_EVENT_LOST, .time_ns = clock_now_ns()};
 
 	assert(!r->is_delivering);
 	r->is_delivering = true;
@@ -537,11 +549,10 @@ void task_ring_read(struct task_ring *r,
 
 		p->ev.name = p->name_at == SIZE_MAX ? NULL : e->names + p->name_at;
 		handler(ctx, &p->ev);
+		lost.time_ns = p->ev.time_ns;
 	}
-	empty(e);
-	if (r->has_missed) {
-		r->has_missed = false;
+	if (e->may_lack)
 		handler(ctx, &lost);
-	}
+	empty(e);
 	r->is_delivering = false;
 }

@@ -684,7 +684,8 @@ static struct image *resolve_exec_id(struct process_table *t, struct image *img,
 	before.exec_id = img->proc.exec_id;
 	if (id->exec_id < before.exec_id)
 		return NULL;
-	if (img->by_exec && !img->is_expected && id->exec_id == before.exec_id + 1 &&
+	if (img->by_exec && !img->is_expected && !image_is_stale(t, img) &&
+	    id->exec_id == before.exec_id + 1 &&
 	    img->sampled_ns < img->proc.from_ns + PROC_TICK_NS) {
 		if (older && !older->proc.identified &&
 		    image_start_fits(older, id->start_boottime_ns))

@@ -380,6 +380,38 @@ static void names_in_memory_are_bounded(void **state)
 	assert_true(s.nr < NR_GATHERS * NR_MAPS && s.has_lost);
 }
 
+/* The kernel tells how many; what has no number is not told by it. */
+static void count_losses(void *ctx, const struct task_event *ev)
+{
+	size_t *nr_lost = ctx;
+
+	*nr_lost += ev->kind == TASK_EVENT_LOST && !ev->nr_lost;
+}
+
+/* A program may end without any event after those that found no room. */
+static void a_ring_that_was_full_tells_of_a_loss(void **state)
+{
+	_cleanup_(task_ring_freep) struct task_ring *ring = NULL;
+	_cleanup_close_ int fd = -1;
+	size_t nr_lost = 0;
+
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("skip: needs root\n");
+		skip();
+	}
+	fd = make_deep_file();
+	assert_int_equal(task_ring_new(&ring, NULL), 0);
+	map_often(fd, 1);
+	task_ring_read(ring, count_losses, &nr_lost);
+	assert_int_equal(nr_lost, 0);
+	map_often(fd, 1 + task_ring_bytes(ring) / 3000);
+	task_ring_read(ring, count_losses, &nr_lost);
+	assert_int_equal(nr_lost, 1);
+	task_ring_read(ring, count_losses, &nr_lost);
+	assert_int_equal(nr_lost, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -391,6 +423,7 @@ int main(void)
 		cmocka_unit_test(lost_records_are_counted),
 		cmocka_unit_test(short_records_are_refused),
 		cmocka_unit_test(names_in_memory_are_bounded),
+		cmocka_unit_test(a_ring_that_was_full_tells_of_a_loss),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
