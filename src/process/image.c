@@ -33,8 +33,8 @@ void image_free(struct process_table *t, struct image *img)
 	image_forget_dir(t, img);
 	t->nr_maps_dropped += img->nr_maps_dropped + img->proc.maps.nr_dropped;
 	t->nr_mappings -= img->proc.maps.nr;
-	quota_give(&t->mapping_quota, img->proc.tenant, img->proc.maps.nr);
-	quota_give(&t->image_quota, img->proc.tenant, 1);
+	quota_give(&t->mapping_quota, img->payer, img->proc.maps.nr);
+	quota_give(&t->image_quota, img->payer, 1);
 	maps_deinit(&img->proc.maps);
 	jit_file_deinit(&img->proc.perf_map, &t->budget);
 	jit_file_deinit(&img->proc.jitdump, &t->budget);
@@ -82,9 +82,8 @@ static int take_id(struct process_table *t, struct tenant who, uint32_t *ret)
 }
 
 struct image *image_new(struct process_table *t, uint32_t tgid, uint64_t from_ns,
-			const struct image *from)
+			struct tenant who)
 {
-	struct tenant who = from ? from->proc.tenant : TENANT_UNKNOWN;
 	struct image *older = image_newest(t, tgid);
 	struct image *img = calloc(1, sizeof(*img));
 	uint32_t id;
@@ -107,6 +106,7 @@ struct image *image_new(struct process_table *t, uint32_t tgid, uint64_t from_ns
 	*img = (struct image){.older = older ? older->proc.id : IMAGE_NONE,
 			      .is_newest = true,
 			      .lost_seq = t->lost_seq,
+			      .payer = who,
 			      .proc_dir = -1,
 			      .proc = {.tgid = tgid,
 				       .from_ns = from_ns,
@@ -219,6 +219,78 @@ void image_end(struct image *img, uint64_t time_ns)
 		img->proc.until_ns = time_ns;
 }
 
+void image_forget(struct process_table *t, struct image *img)
+{
+	uint32_t id = img->proc.id;
+
+	image_forget_identity(t, img);
+	image_deactivate(t, img);
+	image_free(t, img);
+	t->images[id] = NULL;
+	t->free_ids[t->nr_free++] = id; /* take_id() made room for every id */
+}
+
+/* Returns the image that has @img as its older one; NULL: none. */
+static struct image *newer_of(struct process_table *t, const struct image *img)
+{
+	struct image *newer = img->is_newest ? NULL : image_newest(t, img->proc.tgid);
+
+	while (newer && newer->older != img->proc.id)
+		newer = image_of(t, newer->older);
+	return newer;
+}
+
+/*
+ * Also drops the images before it that were not sampled: further samples of @img would be
+ * taken for theirs.
+ */
+static void drop(struct process_table *t, struct image *img)
+{
+	struct image *newer = newer_of(t, img), *older;
+	uint64_t hash = hash_u64(0, img->proc.tgid);
+
+	if (!newer)
+		hashmap_remove(&t->by_tgid, hash, img->proc.id);
+	do {
+		older = image_of(t, img->older);
+		image_forget(t, img);
+		img = older;
+	} while (img && !img->sampled_ns && !img->proc.exited);
+	if (newer)
+		newer->older = img ? img->proc.id : IMAGE_NONE;
+	else if (img) /* cannot fail: a slot was just freed */
+		hashmap_add(&t->by_tgid, hash, img->proc.id);
+	if (!img)
+		return;
+	img->is_newest = !newer;
+	img->is_expected = true;
+}
+
+static void note_refused(struct process_table *t, const struct process *p)
+{
+	const struct lb_image id = {p->start_boottime_ns, p->tgid, p->exec_id};
+	uint64_t hash = identity_hash(&id);
+
+	t->refused[hash % MAX_REFUSED] = hash;
+}
+
+bool image_was_refused(const struct process_table *t, const struct lb_image *id)
+{
+	uint64_t hash = identity_hash(id);
+
+	return hash && t->refused[hash % MAX_REFUSED] == hash;
+}
+
+bool image_drop_refused(struct process_table *t, struct image *img)
+{
+	if (tenant_is_same(img->payer, img->proc.tenant))
+		return false;
+	note_refused(t, &img->proc);
+	t->nr_dropped++;
+	drop(t, img);
+	return true;
+}
+
 static bool is_machines(const struct process_table *t, const struct root *root)
 {
 	const struct root_key *machines = &t->machines_root;
@@ -252,18 +324,46 @@ void image_inherit(struct image *img, const struct image *from)
 	img->ppid = from->ppid;
 }
 
-/* Lets @who pay for the places of @img, also for those that it has. */
+static bool take_places(struct process_table *t, const struct image *img,
+			struct tenant who)
+{
+	size_t nr_maps = img->proc.maps.nr;
+
+	/* It stays. Nothing would limit what it maps, if root went on to pay. */
+	if (img->sampled_ns && tenant_is_same(img->payer, (struct tenant){0})) {
+		quota_add(&t->image_quota, who, 1);
+		quota_add(&t->mapping_quota, who, nr_maps);
+		return true;
+	}
+	if (!quota_take(&t->image_quota, who, 1))
+		return false;
+	if (quota_take(&t->mapping_quota, who, nr_maps))
+		return true;
+	quota_give(&t->image_quota, who, 1);
+	return false;
+}
+
+/* Lets its tenant pay for the places that it has, unless they are more than its part. */
+static void move_places(struct process_table *t, struct image *img)
+{
+	struct tenant who = img->proc.tenant;
+	size_t nr_maps = img->proc.maps.nr;
+
+	if (tenant_is_same(img->payer, who) || !take_places(t, img, who))
+		return;
+	quota_give(&t->image_quota, img->payer, 1);
+	quota_give(&t->mapping_quota, img->payer, nr_maps);
+	img->payer = who;
+}
+
 static void set_tenant(struct process_table *t, struct image *img, struct tenant who)
 {
 	struct process *p = &img->proc;
 
 	if (tenant_is_same(p->tenant, who))
 		return;
-	quota_give(&t->image_quota, p->tenant, 1);
-	quota_give(&t->mapping_quota, p->tenant, p->maps.nr);
 	p->tenant = who;
-	quota_add(&t->image_quota, who, 1);
-	quota_add(&t->mapping_quota, who, p->maps.nr);
+	move_places(t, img);
 	interp_codes_charge(&p->interp_codes, who);
 	jit_code_charge(&p->jit_code, t->jit_store, who);
 }
@@ -288,9 +388,9 @@ void image_count_maps(struct process_table *t, const struct image *img, size_t n
 
 	t->nr_mappings += nr - nr_before;
 	if (nr >= nr_before)
-		quota_add(&t->mapping_quota, img->proc.tenant, nr - nr_before);
+		quota_add(&t->mapping_quota, img->payer, nr - nr_before);
 	else
-		quota_give(&t->mapping_quota, img->proc.tenant, nr_before - nr);
+		quota_give(&t->mapping_quota, img->payer, nr_before - nr);
 }
 
 void image_add_mapping(struct process_table *t, struct image *img,
@@ -299,11 +399,11 @@ void image_add_mapping(struct process_table *t, struct image *img,
 	size_t before = img->proc.maps.nr;
 
 	if (t->nr_mappings >= t->max_mappings ||
-	    !quota_take(&t->mapping_quota, img->proc.tenant, 1)) {
+	    !quota_take(&t->mapping_quota, img->payer, 1)) {
 		img->nr_maps_dropped++;
 		return;
 	}
-	quota_give(&t->mapping_quota, img->proc.tenant, 1);
+	quota_give(&t->mapping_quota, img->payer, 1);
 	maps_add(&img->proc.maps, m); /* counts what it refuses, and may split another */
 	image_count_maps(t, img, before);
 	img->unopened = true;
@@ -316,11 +416,11 @@ void image_copy_maps(struct process_table *t, struct image *img, const struct im
 {
 	size_t nr = from->proc.maps.nr_live;
 	bool has_room = t->nr_mappings + nr <= t->max_mappings &&
-			quota_take(&t->mapping_quota, img->proc.tenant, nr);
+			quota_take(&t->mapping_quota, img->payer, nr);
 
 	if (!has_room || maps_copy(&img->proc.maps, &from->proc.maps)) {
 		if (has_room)
-			quota_give(&t->mapping_quota, img->proc.tenant, nr);
+			quota_give(&t->mapping_quota, img->payer, nr);
 		img->nr_maps_dropped += nr;
 		return;
 	}
@@ -719,9 +819,12 @@ static bool read_maps(struct process_table *t, struct image *img, int proc_dir)
 	return true;
 }
 
-/* Returns the image of a process that /proc shows now: a known one, or a new one. */
+/*
+ * Returns the image of a process that /proc shows now: a known one, or a new one, for which
+ * @who pays.
+ */
 static struct image *image_for(struct process_table *t, uint32_t tgid,
-			       const struct proc_stat *stat)
+			       const struct proc_stat *stat, struct tenant who)
 {
 	struct image *img = image_newest(t, tgid);
 	uint64_t start_ns = stat->start_ticks * PROC_TICK_NS, from_ns = 0;
@@ -733,7 +836,7 @@ static struct image *image_for(struct process_table *t, uint32_t tgid,
 				from_ns = img->proc.from_ns;
 			image_end(img, from_ns);
 		}
-		img = image_new(t, tgid, from_ns, NULL);
+		img = image_new(t, tgid, from_ns, who);
 		if (!img)
 			return NULL;
 	}
@@ -761,23 +864,23 @@ static struct image *image_for(struct process_table *t, uint32_t tgid,
 	return img;
 }
 
-/* Is there a place for a process of which only the number is known? */
-static bool has_place(struct process_table *t)
+static bool has_place(struct process_table *t, struct tenant who)
 {
-	if (!quota_take(&t->image_quota, TENANT_UNKNOWN, 1))
+	if (!quota_take(&t->image_quota, who, 1))
 		return false;
-	quota_give(&t->image_quota, TENANT_UNKNOWN, 1);
+	quota_give(&t->image_quota, who, 1);
 	return t->nr_free || t->nr_ids < t->max_images;
 }
 
-struct image *image_from_proc(struct process_table *t, const struct lb_image *id)
+struct image *image_from_proc(struct process_table *t, const struct lb_image *id,
+			      struct tenant who)
 {
 	_cleanup_close_ int dir = -1;
 	struct proc_stat stat;
 	struct image *img;
 
 	/* Before the look: its records come again and again. */
-	if (!has_place(t)) {
+	if (!has_place(t, who)) {
 		t->nr_dropped++;
 		return NULL;
 	}
@@ -790,7 +893,7 @@ struct image *image_from_proc(struct process_table *t, const struct lb_image *id
 	/* The process is known, but only with images that began after the sample. */
 	if (img && is_ticks_of(img, &stat))
 		return NULL;
-	img = image_for(t, id->tgid, &stat);
+	img = image_for(t, id->tgid, &stat, who);
 	if (img && !stat.is_kernel_thread)
 		read_maps(t, img, dir);
 	return img;
@@ -802,7 +905,8 @@ void image_scan(struct process_table *t, uint32_t tgid)
 	unsigned int for_tenant = t->is_shared ? PROC_VIEW_CGROUP : 0;
 	_cleanup_close_ int dir =
 		view_process(t, tgid, READ_IDENTITY | for_tenant, &view);
-	struct image *img = dir < 0 ? NULL : image_for(t, tgid, &view.stat);
+	struct image *img = dir < 0 ? NULL
+				    : image_for(t, tgid, &view.stat, TENANT_UNKNOWN);
 
 	if (!img)
 		return;
@@ -813,6 +917,8 @@ void image_scan(struct process_table *t, uint32_t tgid)
 	use_root(t, img, &view);
 	use_identity(t, img, &view);
 	image_find_tenant(t, img, &view.cgroup);
+	if (image_drop_refused(t, img))
+		return;
 	strpool_serve(t->pool, img->proc.tenant);
 	read_maps(t, img, dir);
 	strpool_serve(t->pool, (struct tenant){0});

@@ -15,11 +15,15 @@
 struct process_owners;
 
 #define IMAGE_NONE HASHMAP_NONE
+/* One that is forgotten costs a look at /proc. */
+#define MAX_REFUSED 1024
 
 /* A program image; its public part comes first. */
 struct image {
 	struct process proc;
 	struct root *root; /* referenced; proc.root_fd is its descriptor */
+	/* Of its place and its mappings: its tenant, unless they are over its part. */
+	struct tenant payer;
 	uint32_t older; /* the image that had this tgid before; IMAGE_NONE */
 	bool by_exec; /* began with an exec event */
 	bool is_newest; /* the one in by_tgid */
@@ -101,6 +105,8 @@ struct process_table {
 	uint64_t nr_dropped, nr_lost_events, nr_rereads;
 	uint64_t nr_maps_dropped; /* of images that are forgotten by now */
 	struct quota image_quota, mapping_quota;
+	/* Hashes of identities that were dropped since the last drain; 0: none. */
+	uint64_t refused[MAX_REFUSED];
 	uint64_t lost_seq; /* counts TASK_EVENT_LOST */
 	uint64_t nr_refreshes; /* and one */
 	struct check_round trim_round, jit_round;
@@ -141,12 +147,23 @@ uint64_t boottime_to_monotonic(uint64_t boottime_ns);
 /**
  * Creates the newest image of @tgid, which began at @from_ns.
  *
- * @from  its parent, or the image before an exec: its tenant pays until it is known who
- *        has to; NULL: not known
+ * @who  pays until it is known who has to
  * Return: NULL, counted: no room.
  */
 struct image *image_new(struct process_table *t, uint32_t tgid, uint64_t from_ns,
-			const struct image *from);
+			struct tenant who);
+
+/** Removes it from the table, but not from the images of its tgid, and frees it. */
+void image_forget(struct process_table *t, struct image *img);
+
+/**
+ * Drops an image, which must not be sampled, that its tenant has no room for. Its identity
+ * is refused until the next drain. Return: false: there is room.
+ */
+bool image_drop_refused(struct process_table *t, struct image *img);
+
+/** Was this identity refused since the last drain? Its records come again and again. */
+bool image_was_refused(const struct process_table *t, const struct lb_image *id);
 
 /** Frees an image that is no longer in the table. Accepts NULL. */
 void image_free(struct process_table *t, struct image *img);
@@ -250,8 +267,12 @@ void image_forget_dir(struct process_table *t, struct image *img);
 /** Reads what /proc has about a process now, known or new. */
 void image_scan(struct process_table *t, uint32_t tgid);
 
-/** Adds a process without events from /proc. Return: NULL when it is gone or another. */
-struct image *image_from_proc(struct process_table *t, const struct lb_image *id);
+/**
+ * Adds a process without events from /proc. @who  pays until it is known who has to
+ * Return: NULL when it is gone or another, or there is no room.
+ */
+struct image *image_from_proc(struct process_table *t, const struct lb_image *id,
+			      struct tenant who);
 
 /** Opens files that are not open yet, and checks the JIT's. Cheap when all is done. */
 void image_open_files(struct process_table *t, struct image *img, uint64_t now_ns);

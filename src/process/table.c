@@ -120,6 +120,12 @@ static bool is_known_fork(const struct image *img, const struct task_event *ev)
 	       ev->time_ns - start_ns <= 2 * PROC_TICK_NS;
 }
 
+/* @from  its parent, or its image before an exec; NULL: not known */
+static struct tenant tenant_after(const struct image *from)
+{
+	return from ? from->proc.tenant : TENANT_UNKNOWN;
+}
+
 static void apply_fork(struct process_table *t, const struct task_event *ev)
 {
 	struct image *known = image_newest(t, ev->pid);
@@ -142,7 +148,7 @@ static void apply_fork(struct process_table *t, const struct task_event *ev)
 	}
 	if (t->restricted && !parent)
 		return;
-	img = image_new(t, ev->pid, ev->time_ns, parent);
+	img = image_new(t, ev->pid, ev->time_ns, tenant_after(parent));
 	if (!img)
 		return;
 	img->fork_ns = ev->time_ns;
@@ -165,14 +171,18 @@ static void apply_fork(struct process_table *t, const struct task_event *ev)
  * /proc was read for the first sample of the old image, but after the exec: the
  * mappings are those of the new image.
  */
-static void hand_over_maps(struct image *img, struct image *next)
+static void hand_over_maps(struct process_table *t, struct image *img, struct image *next)
 {
+	size_t nr = img->proc.maps.nr;
+
 	next->proc.maps = img->proc.maps;
 	next->read_ns = img->read_ns;
 	next->unopened = true;
 	next->may_have_jit_code = img->may_have_jit_code;
 	next->has_jitdump = img->has_jitdump;
 	img->proc.maps = (struct maps){0};
+	image_count_maps(t, img, nr);
+	image_count_maps(t, next, 0);
 }
 
 static void set_comm(struct image *img, const struct task_event *ev)
@@ -197,7 +207,7 @@ static void apply_exec(struct process_table *t, const struct task_event *ev)
 			image_forget_ids(t, img);
 		return;
 	}
-	next = image_new(t, ev->pid, ev->time_ns, img);
+	next = image_new(t, ev->pid, ev->time_ns, tenant_after(img));
 	if (!next)
 		return;
 	next->by_exec = true;
@@ -217,7 +227,7 @@ static void apply_exec(struct process_table *t, const struct task_event *ev)
 		if (ev->time_ns <= img->ids_ns)
 			image_forget_ids(t, img);
 		if (read_later)
-			hand_over_maps(img, next);
+			hand_over_maps(t, img, next);
 	}
 	set_comm(next, ev);
 }
@@ -269,7 +279,7 @@ static void apply_mmap(struct process_table *t, const struct task_event *ev)
 	if (!(ev->prot & PROT_EXEC) || !ev->name || ev->build_id_len > sizeof(m.build_id))
 		return;
 	if (!img && !t->restricted)
-		img = image_new(t, ev->pid, ev->time_ns, NULL);
+		img = image_new(t, ev->pid, ev->time_ns, TENANT_UNKNOWN);
 	if (!img)
 		return;
 	memcpy(m.build_id, ev->build_id, ev->build_id_len);
@@ -694,7 +704,7 @@ static struct image *resolve_exec_id(struct process_table *t, struct image *img,
 	}
 	if (!img->is_newest)
 		return NULL;
-	next = image_new(t, img->proc.tgid, time_ns, img);
+	next = image_new(t, img->proc.tgid, time_ns, tenant_after(img));
 	if (!next)
 		return NULL;
 	image_inherit(next, img);
@@ -708,14 +718,22 @@ static struct image *resolve_exec_id(struct process_table *t, struct image *img,
 	return next;
 }
 
-/* Finds the image by time, or reads it from /proc, and sets its exact identity. */
+/*
+ * Finds the image by time, or reads it from /proc, and sets its exact identity.
+ *
+ * @who  pays for one that is not known
+ */
 static struct image *identify(struct process_table *t, const struct lb_image *id,
-			      uint64_t time_ns)
+			      uint64_t time_ns, struct tenant who)
 {
 	struct image *img = image_identified(t, id);
 
 	if (img)
 		return img;
+	if (image_was_refused(t, id)) {
+		t->nr_dropped++;
+		return NULL;
+	}
 	img = image_at(t, id->tgid, time_ns);
 	if (img && !image_start_fits(img, id->start_boottime_ns))
 		img = NULL;
@@ -723,7 +741,7 @@ static struct image *identify(struct process_table *t, const struct lb_image *id
 	if (img && img->proc.identified)
 		img = resolve_exec_id(t, img, id, time_ns);
 	else if (!img)
-		img = image_from_proc(t, id);
+		img = image_from_proc(t, id, who);
 	if (img)
 		image_identify(t, img, id);
 	return img;
@@ -748,7 +766,7 @@ static void mark_sampled(struct process_table *t, struct image *img, uint64_t ti
 struct process *process_table_identify(struct process_table *t, const struct lb_image *id,
 				       uint64_t time_ns)
 {
-	struct image *img = identify(t, id, time_ns);
+	struct image *img = identify(t, id, time_ns, TENANT_UNKNOWN);
 
 	return img ? &img->proc : NULL;
 }
@@ -756,13 +774,15 @@ struct process *process_table_identify(struct process_table *t, const struct lb_
 struct process *process_table_expect(struct process_table *t, const struct lb_image *id,
 				     uint64_t time_ns)
 {
-	struct image *img = identify(t, id, time_ns);
+	struct image *img = identify(t, id, time_ns, TENANT_UNKNOWN);
 
 	if (!img)
 		return NULL;
 	/* If it has ended, its files are opened at its first sample, if it has one. */
 	if (!img->proc.opened && !image_is_ended(img))
 		open_files(t, img, clock_now_ns());
+	if (!img->sampled_ns && image_drop_refused(t, img))
+		return NULL;
 	img->is_expected = true;
 	return &img->proc;
 }
@@ -770,13 +790,16 @@ struct process *process_table_expect(struct process_table *t, const struct lb_im
 struct process *process_table_first_sample(struct process_table *t,
 					   const struct lb_image *id, uint64_t time_ns)
 {
-	struct image *img = identify(t, id, time_ns);
+	struct image *img = identify(t, id, time_ns, TENANT_UNKNOWN);
+	bool was_sampled = img && img->sampled_ns;
 
 	if (!img)
 		return NULL;
 	mark_sampled(t, img, time_ns);
 	if (!img->was_read)
 		open_files(t, img, clock_now_ns());
+	if (!was_sampled && image_drop_refused(t, img))
+		return NULL;
 	return &img->proc;
 }
 
@@ -835,10 +858,14 @@ struct process *process_table_first_told(struct process_table *t,
 					 const struct lb_first_sample *first)
 {
 	struct lb_image id = {first->start_boottime_ns, first->tgid, first->exec_id};
-	struct image *img = identify(t, &id, first->time_ns);
+	struct tenant who = process_table_tenant(t, first->ids.uid, NULL);
+	struct image *img = identify(t, &id, first->time_ns, who);
 
-	if (img)
-		image_tell_ids(t, img, &first->ids, first->time_ns);
+	if (!img)
+		return NULL;
+	image_tell_ids(t, img, &first->ids, first->time_ns);
+	if (!img->sampled_ns && image_drop_refused(t, img))
+		return NULL;
 	return process_table_first_sample(t, &id, first->time_ns);
 }
 
@@ -898,6 +925,7 @@ void process_table_refresh(struct process_table *t, uint64_t now_ns)
 	size_t nr = 0;
 
 	t->nr_refreshes++;
+	memset(t->refused, 0, sizeof(t->refused));
 	/* Reopened at the next use, which checks again whether the process lives. */
 	for (size_t i = 0; i < t->nr_active; i++)
 		image_forget_dir(t, t->images[t->active[i]]);
@@ -1005,17 +1033,6 @@ void process_table_forget_jit(struct process_table *t, uint64_t before_ns)
 	jit_store_was_cleaned(t->jit_store);
 }
 
-static void forget(struct process_table *t, struct image *img)
-{
-	uint32_t id = img->proc.id;
-
-	image_forget_identity(t, img);
-	image_deactivate(t, img);
-	image_free(t, img);
-	t->images[id] = NULL;
-	t->free_ids[t->nr_free++] = id; /* take_id() made room for every id */
-}
-
 static bool is_expired(const struct image *img, uint64_t now_ns)
 {
 	return !img->sampled_ns && image_is_ended(img) &&
@@ -1043,7 +1060,7 @@ static void expire_chain(struct process_table *t, struct image *newest, uint64_t
 		struct image *older = image_of(t, img->older);
 
 		if (is_expired(img, now_ns)) {
-			forget(t, img);
+			image_forget(t, img);
 		} else {
 			if (kept)
 				kept->older = img->proc.id;

@@ -12,12 +12,16 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "process/image.h"
 #include "process/table.h"
 #include "lib/cost.h"
 
-#define NR_PIDS   12
-#define MAX_STEPS 400
-#define TICK_NS   50000000ull
+#define NR_PIDS      12
+#define MAX_STEPS    400
+#define TICK_NS      50000000ull
+
+#define MAX_IMAGES   40
+#define MAX_MAPPINGS 400
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -58,7 +62,7 @@ static struct process_table *table;
 static uint64_t start_boot_ns, now_ns;
 
 /* The identity of a process: one in four says that it began at another time. */
-static struct lb_image image_of(const struct step *s)
+static struct lb_image identity_of(const struct step *s)
 {
 	return (struct lb_image){
 		.start_boottime_ns = start_boot_ns + s->more % 4 * 10 * TICK_NS,
@@ -94,7 +98,7 @@ static void send_event(const struct step *s)
 
 static void send_sample(const struct step *s)
 {
-	const struct lb_image id = image_of(s);
+	const struct lb_image id = identity_of(s);
 	const struct lb_first_sample first = {
 		.start_boottime_ns = id.start_boottime_ns,
 		.time_ns = now_ns - s->ticks % 2 * TICK_NS,
@@ -118,7 +122,7 @@ static void send_sample(const struct step *s)
 
 static void find(const struct step *s)
 {
-	const struct lb_image id = image_of(s);
+	const struct lb_image id = identity_of(s);
 	uint64_t first_ns = now_ns - s->ticks * TICK_NS;
 	const struct process *p =
 		s->other % 3 == 0   ? process_table_find(table, &id, first_ns, now_ns)
@@ -162,6 +166,23 @@ static void check_maps(const struct maps *maps)
 	for (size_t i = 1; i < maps->nr_live; i++)
 		assert(maps->items[maps->live[i - 1]].end <=
 		       maps->items[maps->live[i]].start);
+}
+
+/* Nobody but root has more than its part. Of mappings the last one may split another. */
+static void check_part(uint32_t uid)
+{
+	size_t nr_images = 0, nr_mappings = 0;
+
+	for (uint32_t i = 0; i < process_table_nr_ids(table); i++) {
+		const struct image *img = table->images[i];
+
+		if (!img || img->payer.uid != uid)
+			continue;
+		nr_images++;
+		nr_mappings += img->proc.maps.nr;
+	}
+	assert(nr_images <= MAX_IMAGES / 4);
+	assert(nr_mappings <= MAX_MAPPINGS / 4 + 2);
 }
 
 static void check_table(void)
@@ -208,8 +229,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char empty[] = "/tmp/lineburn-fuzz-XXXXXX";
 	const struct process_table_config config = {.proc_path = empty,
 						    .is_shared = true,
-						    .max_processes = 40,
-						    .max_mappings = 400};
+						    .max_processes = MAX_IMAGES,
+						    .max_mappings = MAX_MAPPINGS};
 	size_t nr = size / sizeof(struct step);
 	struct strpool *pool = strpool_new(1 << 20);
 
@@ -223,6 +244,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		memcpy(&s, data + i * sizeof(s), sizeof(s));
 		do_step(&s);
+		check_part(1001);
+		check_part(1002);
+		check_part(TENANT_UNKNOWN_UID);
 	}
 	check_table();
 	end_all();

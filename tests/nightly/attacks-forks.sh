@@ -1,13 +1,13 @@
 #!/bin/sh
 # Attacks 1 and 2 of docs/security.md: how long an innocent program's fork() takes at most while another user
-# holds a lock that a uprobe would need. And attack 27: a user's children that sleep.
+# holds a lock that a uprobe would need. And attack 28: a user's children that sleep.
 # Takes 60 s.
 # Runs alone.
 . "${TOP:?}/tests/root/lib.sh"
 . "$TOP/tests/root/lib-held.sh"
 . "$TOP/tests/root/lib-attacks.sh"
 
-# ---- 27: more of a user's children sleep than the kernel side has places for processes ----
+# ---- 28: more of a user's children sleep than the kernel side has places for processes ----
 
 cat >victim.py <<'END'
 import signal
@@ -45,7 +45,7 @@ sleepers() {
 		"note('with a line', s['with_line']) >= 0.95 * s['count']"
 }
 sleepers=$(build attacks/sleepers.c) || exit 1
-figure attack-27-sleepers sleepers
+figure attack-28-sleepers sleepers
 
 # ---- 1 and 2 ----
 

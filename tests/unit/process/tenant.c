@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "fake_proc.h"
 #include "process/image.h"
 
@@ -24,6 +25,7 @@ static struct fake_proc fake;
 static struct strpool *pool;
 static struct process_table *table;
 static uint64_t now; /* after the last scan */
+static uint64_t start; /* same, since boot */
 
 static void new_table(size_t max_processes, size_t max_mappings)
 {
@@ -62,6 +64,7 @@ static void scan(void)
 {
 	assert_int_equal(process_table_scan(table, NULL, 0, NULL), 0);
 	now = fake_now_ns();
+	start = clock_boot_ns();
 }
 
 static void add(uint32_t pid, uid_t uid, const char *cgroup)
@@ -145,15 +148,35 @@ static struct process *forked(uint32_t parent, uint32_t pid)
 	return process_table_newest(table, pid);
 }
 
-static void told(uint32_t pid, uint32_t uid, uint64_t time_ns)
+static struct process *told_of(uint32_t pid, uint64_t start_ns, uint32_t uid,
+			       uint64_t time_ns)
 {
-	struct lb_first_sample first = {.start_boottime_ns = 77 * TICK,
+	struct lb_first_sample first = {.start_boottime_ns = start_ns,
 					.tgid = pid,
 					.exec_id = 1,
 					.time_ns = time_ns,
 					.ids = {.uid = uid, .gid = uid}};
 
-	process_table_first_told(table, &first);
+	return process_table_first_told(table, &first);
+}
+
+static struct process *told(uint32_t pid, uint32_t uid, uint64_t time_ns)
+{
+	return told_of(pid, 77 * TICK, uid, time_ns);
+}
+
+/* Of one that was forked(). */
+static struct process *told_child(uint32_t pid, uint32_t uid)
+{
+	return told_of(pid, start, uid, now + 5 * MS);
+}
+
+static void executed(uint32_t pid, uint64_t time_ns)
+{
+	process_table_event(table, &(struct task_event){.kind = TASK_EVENT_EXEC,
+							.time_ns = time_ns,
+							.pid = pid,
+							.comm = "x"});
 }
 
 /* Until it is known who it is, its parent pays. */
@@ -224,6 +247,149 @@ static void images_are_left_to_others(void **state)
 	assert_non_null(forked(20, 109));
 }
 
+static uint64_t nr_charged(const struct quota *q, uint32_t uid)
+{
+	for (size_t i = 0; i < q->nr_accounts; i++)
+		if (q->accounts[i].tenant.uid == uid)
+			return q->accounts[i].nr;
+	return 0;
+}
+
+/* Processes of which no fork is known, and whose user a sample tells. */
+static void who_is_told_later_takes_no_more(void **state)
+{
+	struct refusal refusal = {0};
+
+	(void)state;
+	new_table(40, 0);
+	now = fake_now_ns();
+	for (uint32_t pid = 100; pid < 160; pid++) {
+		struct process *p;
+
+		executed(pid, now + pid);
+		p = told(pid, 1000, now + pid);
+		assert_true(pid < 110 ? p != NULL : !p);
+	}
+	assert_int_equal(nr_charged(&table->image_quota, 1000), 10);
+	assert_int_equal(nr_dropped(), 50);
+	process_table_each_refused(table, on_refused, &refusal);
+	assert_string_equal(refusal.what, "program images");
+	assert_int_equal(refusal.who.uid, 1000);
+	assert_int_equal(refusal.nr, 50);
+	executed(200, now + 200);
+	assert_non_null(told(200, 1001, now + 200));
+	assert_user(200, 1001);
+}
+
+/* Whoever is told has a place also where unknown ones have none left. */
+static void who_is_told_pays_at_once(void **state)
+{
+	(void)state;
+	add(30, 1000, "0::/\n");
+	add(31, 0, "0::/\n");
+	new_table(40, 0);
+	now = fake_now_ns();
+	for (uint32_t pid = 100; pid < 120; pid++)
+		executed(pid, now + pid);
+	assert_int_equal(nr_dropped(), 10);
+	assert_null(told(31, 0, now + 200));
+	assert_non_null(told(30, 1000, now + 200));
+}
+
+/* Its cgroup is read with the first sample. */
+static void a_container_found_later_takes_no_more(void **state)
+{
+	(void)state;
+	for (uint32_t pid = 20; pid < 32; pid++)
+		add(pid, 0, "0::/system.slice/docker-" ID ".scope\n");
+	new_table(40, 0);
+	now = fake_now_ns();
+	for (uint32_t pid = 20; pid < 32; pid++)
+		assert_true(pid < 30 ? told(pid, 0, now) != NULL : !told(pid, 0, now));
+	assert_int_equal(nr_dropped(), 2);
+	/* It is not looked at again and again. */
+	fake_process_remove(&fake, 20);
+	process_table_event(table, &(struct task_event){.kind = TASK_EVENT_EXIT,
+							.time_ns = fake_now_ns(),
+							.pid = 20});
+	process_table_forget_ended(table, now + 60000 * MS);
+	now = fake_now_ns();
+	process_table_forget_ended(table, now + 60000 * MS);
+	assert_null(told(31, 0, now));
+	assert_int_equal(nr_dropped(), 3);
+	process_table_refresh(table, now);
+	assert_non_null(told(31, 0, now));
+	assert_null(told(30, 0, now));
+}
+
+/* What was sampled stays, and is paid for as before; but root stops paying. */
+static void sampled_images_stay(void **state)
+{
+	const struct image *img;
+
+	(void)state;
+	add(10, 0, "0::/\n");
+	add(40, 1001, "0::/\n");
+	new_table(40, 0);
+	scan();
+	sample(10);
+	sample(40);
+	for (uint32_t pid = 100; pid < 110; pid++) {
+		executed(pid, now + pid);
+		assert_non_null(told(pid, 1000, now + pid));
+	}
+	img = image_newest(table, 40);
+	assert_ptr_equal(told(40, 1000, now + 200), &img->proc);
+	assert_user(40, 1000);
+	assert_int_equal(img->payer.uid, 1001);
+	assert_int_equal(nr_charged(&table->image_quota, 1000), 10);
+	assert_null(forked(40, 300));
+	img = image_newest(table, 10);
+	assert_ptr_equal(told(10, 1000, now + 200), &img->proc);
+	assert_int_equal(img->payer.uid, 1000);
+	assert_int_equal(nr_charged(&table->image_quota, 1000), 11);
+}
+
+/* Samples of an image without a place do not count as those of the one before it. */
+static void samples_of_who_has_no_place_have_none(void **state)
+{
+	const struct lb_image *id = IMAGE(200, 77 * TICK, 1);
+
+	(void)state;
+	add(10, 0, "0::/\n");
+	new_table(40, 0);
+	scan();
+	sample(10);
+	for (uint32_t pid = 100; pid < 110; pid++) {
+		executed(pid, now + pid);
+		assert_non_null(told(pid, 1000, now + pid));
+	}
+	process_table_event(table, &(struct task_event){.kind = TASK_EVENT_EXEC,
+							.time_ns = now + 1,
+							.pid = 200});
+	executed(200, now + 2);
+	executed(200, now + 3);
+	assert_null(told(200, 1000, now + 4));
+	assert_null(process_table_newest(table, 200));
+	assert_null(process_table_find(table, id, now + 4, now + 4));
+	/* Nor if that one was sampled. */
+	executed(201, now + 5);
+	assert_non_null(told(201, 1001, now + 6));
+	executed(201, now + 7);
+	executed(201, now + 8);
+	assert_null(process_table_first_told(
+		table, &(struct lb_first_sample){.start_boottime_ns = 77 * TICK,
+						 .tgid = 201,
+						 .exec_id = 2,
+						 .time_ns = now + 9,
+						 .ids = {.uid = 1000, .gid = 1000}}));
+	assert_int_equal(process_table_newest(table, 201)->exec_id, 1);
+	process_table_refresh(table, now);
+	assert_null(
+		process_table_find(table, IMAGE(201, 77 * TICK, 2), now + 9, now + 9));
+	assert_int_equal(process_table_newest(table, 201)->exec_id, 1);
+}
+
 static uint64_t map(uint32_t pid, uint64_t nr)
 {
 	static uint64_t i;
@@ -266,12 +432,24 @@ static void mappings_are_left_to_others(void **state)
 	assert_int_equal(map(31, 1), 6 + 20);
 }
 
-static uint64_t nr_charged(const struct quota *q, uint32_t uid)
+/* What root has mapped for a user's program before it becomes his. */
+static void mappings_of_a_new_user_are_limited(void **state)
 {
-	for (size_t i = 0; i < q->nr_accounts; i++)
-		if (q->accounts[i].tenant.uid == uid)
-			return q->accounts[i].nr;
-	return 0;
+	struct refusal refusal = {0};
+
+	(void)state;
+	add(10, 0, "0::/\n");
+	new_table(0, 80);
+	scan();
+	assert_int_equal(map(10, 20), 0);
+	assert_non_null(forked(10, 100));
+	assert_null(told_child(100, 1000));
+	assert_int_equal(nr_charged(&table->image_quota, 1000), 0);
+	process_table_each_refused(table, on_refused, &refusal);
+	assert_string_equal(refusal.what, "mappings");
+	assert_int_equal(refusal.who.uid, 1000);
+	assert_int_equal(refusal.nr, 21);
+	assert_int_equal(map(10, 58), 0);
 }
 
 /* What a service of root's has got before it calls setuid counts as the user's. */
@@ -308,6 +486,17 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(the_parent_pays_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(images_are_left_to_others, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(who_is_told_later_takes_no_more, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(who_is_told_pays_at_once, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_container_found_later_takes_no_more,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(sampled_images_stay, setup, teardown),
+		cmocka_unit_test_setup_teardown(samples_of_who_has_no_place_have_none,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(mappings_of_a_new_user_are_limited, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(mappings_are_left_to_others, setup,
 						teardown),
