@@ -344,12 +344,19 @@ static int ask_alone(int base_fd, struct tenant who, struct look *looks, size_t 
 	return ask(who, &group, 1);
 }
 
-/* "Uid:\t<real>\t<effective>..."; a newline in the process's name is escaped. */
+/*
+ * "Uid:\t<real>\t<effective>..."; a newline in the process's name is escaped. Of a program
+ * that is setuid root, who runs it.
+ */
 static bool find_user(const char *status, uint32_t *ret)
 {
 	const char *line = strstr(status, "\nUid:");
+	uint32_t real, effective;
 
-	return line && sscanf(line, "\nUid: %*u %" SCNu32, ret) == 1;
+	if (!line || sscanf(line, "\nUid: %" SCNu32 " %" SCNu32, &real, &effective) != 2)
+		return false;
+	*ret = effective ? effective : real;
+	return true;
 }
 
 /*

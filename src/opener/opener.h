@@ -45,7 +45,7 @@ void opener_end(void);
 /**
  * Finds the tenant of a process that is not known yet; without it a user is a tenant.
  *
- * @uid     its effective user
+ * @uid     its effective user; of a program that is setuid root, who runs it
  * @cgroup  as read of it; its rc may be an error
  */
 typedef struct tenant opener_tenant_fn(void *ctx, uint32_t uid,

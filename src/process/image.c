@@ -113,6 +113,7 @@ struct image *image_new(struct process_table *t, uint32_t tgid, uint64_t from_ns
 				       .until_ns = UINT64_MAX,
 				       .uid = (uid_t)-1,
 				       .gid = (gid_t)-1,
+				       .real_uid = (uid_t)-1,
 				       .root_uid = (uid_t)-1,
 				       .root_fd = -1,
 				       .tenant = who,
@@ -312,8 +313,19 @@ static void set_root(struct process_table *t, struct image *img, struct root *ro
 	img->proc.has_machines_root = is_machines(t, root);
 }
 
+/* Has root started what forks or executes a program here? As far as is known. */
+static bool is_roots(const struct image *from, bool is_exec)
+{
+	const struct process *p = &from->proc;
+
+	return tenant_is_same(p->tenant, (struct tenant){0}) &&
+	       (!p->uid || (is_exec && p->uid == (uid_t)-1)) && !p->real_uid;
+}
+
 void image_inherit(struct image *img, const struct image *from)
 {
+	if (is_roots(from, img->proc.tgid == from->proc.tgid))
+		img->proc.real_uid = 0;
 	img->proc.is_kernel_thread = from->proc.is_kernel_thread;
 	img->proc.owner = from->proc.owner;
 	memcpy(img->proc.comm, from->proc.comm, sizeof(img->proc.comm));
@@ -469,7 +481,7 @@ static void use_reported_ids(const struct process_table *t, struct image *img)
 
 void image_forget_ids(struct process_table *t, struct image *img)
 {
-	img->proc.uid = img->proc.root_uid = (uid_t)-1;
+	img->proc.uid = img->proc.real_uid = img->proc.root_uid = (uid_t)-1;
 	img->proc.gid = (gid_t)-1;
 	img->proc.in_our_user_ns = false;
 	img->ids_from_ns = img->ids_ns = 0;
@@ -520,6 +532,7 @@ static void use_identity(struct process_table *t, struct image *img,
 		img->proc.uid = id->status.uid;
 		img->proc.gid = id->status.gid;
 	}
+	img->proc.real_uid = id->status.real_uid;
 	img->proc.ns_tgid = id->status.ns_tgid;
 	copy_ns_tgid_to_older(t, img);
 	img->proc.in_our_user_ns = is_in_our_user_ns(t, img, id->user_ns);
@@ -655,12 +668,19 @@ const struct image *image_told_owner(struct process_table *t, const struct lb_id
 		       : NULL;
 }
 
+/* The kernel tells the effective one. In a container it does not matter who it is. */
+static bool lacks_real_uid(const struct image *img, const struct lb_ids *ids)
+{
+	return !ids->uid &&
+	       (!img || (img->proc.real_uid == (uid_t)-1 && !img->proc.tenant.container));
+}
+
 unsigned int image_first_parts(struct process_table *t, const struct image *img,
 			       const struct lb_ids *ids, uint64_t time_ns)
 {
 	unsigned int parts = 0;
 
-	if (!is_told(t, ids, time_ns))
+	if (!is_told(t, ids, time_ns) || (t->is_shared && lacks_real_uid(img, ids)))
 		parts |= READ_IDENTITY;
 	if (!image_told_owner(t, ids, time_ns))
 		parts |= PROC_VIEW_CGROUP;

@@ -71,6 +71,11 @@ struct process {
 	 */
 	uid_t uid; /* effective ids in our user namespace; (uid_t)-1: not known */
 	gid_t gid;
+	/*
+	 * Who runs a setuid program pays for it: counts where uid is 0. It is 0, too, for what
+	 * root starts, until that is known to be another's. (uid_t)-1: not known
+	 */
+	uid_t real_uid;
 	uid_t root_uid; /* uid that is 0 in its user namespace; (uid_t)-1: not known */
 	bool in_our_user_ns; /* its user namespace is known to be ours */
 	uint32_t ns_tgid; /* pid in its own (innermost) pid namespace; 0: not known */

@@ -838,8 +838,9 @@ bool process_table_announce(struct process_table *t, const struct lb_first_sampl
 		return true;
 	if (img && img->proc.is_kernel_thread)
 		return true;
-	if (img && img->proc.tenant.container)
-		who = img->proc.tenant; /* users of a container are not those outside */
+	/* Users of a container are not those outside, and who runs as root may be any. */
+	if (!who.uid || (img && img->proc.tenant.container))
+		who = tenant_after(img);
 	parts = image_first_parts(t, img, &first->ids, first->time_ns);
 	return !parts || ahead_want(&t->ahead, t->proc_fd, first->tgid, who, parts);
 }
@@ -871,7 +872,7 @@ struct process *process_table_first_told(struct process_table *t,
 
 struct tenant process_table_tenant(void *ctx, uint32_t uid, const struct look *cgroup)
 {
-	const struct process p = {.uid = uid, .tenant = TENANT_UNKNOWN};
+	const struct process p = {.uid = uid, .real_uid = uid, .tenant = TENANT_UNKNOWN};
 
 	return image_tenant(ctx, &p, cgroup);
 }

@@ -11,7 +11,7 @@
 static struct tenant tenant_in(const struct process *p, const char *container,
 			       const char *path, size_t len)
 {
-	struct tenant who = {.uid = p->uid};
+	struct tenant who = {.uid = p->uid ? p->uid : p->real_uid};
 	uint32_t user;
 	char *end;
 

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -302,13 +303,55 @@ static void what_hangs_is_left_behind(void **state)
 	end_processes(pids, dirs);
 }
 
+struct found {
+	int nr;
+	uint32_t uid; /* of the last one */
+};
+
 static struct tenant container_of(void *ctx, uint32_t uid, const struct look *cgroup)
 {
-	assert_int_equal(uid, geteuid());
+	struct found *found = ctx;
+
 	assert_int_equal(cgroup->rc, 0);
 	assert_non_null(strchr(cgroup->text, ':'));
-	++*(int *)ctx;
+	found->nr++;
+	found->uid = uid;
 	return (struct tenant){.container = 7};
+}
+
+static void put(const char *dir, const char *name, const char *text)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "w");
+	assert_true(f && fputs(text, f) >= 0 && !fclose(f));
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st, (void)type, (void)ftw;
+	return remove(path);
+}
+
+/* Looks at what could be the directory of a program with these users. */
+static void look_at_program(const char *uids)
+{
+	char path[] = "/tmp/lineburn-opener-XXXXXX", status[64];
+	struct look look = stat_look();
+	int dir;
+
+	assert_non_null(mkdtemp(path));
+	snprintf(status, sizeof(status), "Name:\tsu\nUid:\t%s\n", uids);
+	put(path, "status", status);
+	put(path, "cgroup", "0::/\n");
+	put(path, "stat", "1");
+	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	opener_look_at(dir, TENANT_UNKNOWN, &look);
+	look_deinit(&look);
+	close(dir);
+	nftw(path, remove_one, 4, FTW_DEPTH);
 }
 
 /*
@@ -321,20 +364,26 @@ static void an_unknown_process_is_its_container_s(void **state)
 	struct look look = stat_look();
 	pid_t pids[NR_PROCESSES];
 	int dirs[NR_PROCESSES];
-	int nr_found = 0;
+	struct found found = {0};
 
 	if (!freezer_is_there(state))
 		skip();
 	start_processes(pids, dirs);
 	assert_int_equal(opener_begin(NULL), 0);
-	opener_find_tenants(container_of, &nr_found);
+	opener_find_tenants(container_of, &found);
 	look_hangs(dirs[0], TENANT_UNKNOWN);
 	look_hangs(dirs[1], container);
-	assert_int_equal(nr_found, 1);
+	assert_int_equal(found.nr, 1);
+	assert_int_equal(found.uid, geteuid());
 	assert_int_equal(opener_look_at(dirs[2], TENANT_UNKNOWN, &look), -EBUSY);
 	assert_int_equal(opener_look_at(dirs[2], container, &look), -EBUSY);
 	assert_int_equal(opener_look_at(dirs[2], user(geteuid()), &look), 0);
 	look_deinit(&look);
+	look_at_program("1000\t1001\t1001\t1001");
+	assert_int_equal(found.uid, 1001);
+	/* Who runs a program that is setuid root is charged. */
+	look_at_program("1000\t0\t0\t0");
+	assert_int_equal(found.uid, 1000);
 	opener_end();
 	end_processes(pids, dirs);
 }

@@ -45,6 +45,7 @@ struct fake_process {
 	char state; /* 0: 'S' */
 	unsigned int flags, nr_threads; /* nr_threads 0: 1 */
 	uid_t uid;
+	uid_t real_uid; /* 0: same as uid */
 	uint32_t ns_pid; /* 0: same as pid */
 	const char *maps; /* NULL: empty */
 	const char *uid_map; /* NULL: "0 0 4294967295" */
@@ -122,9 +123,10 @@ static inline void fake_process_files(const char *dir, uint32_t pid, uint32_t tg
 		       (unsigned long long)p->start_ticks);
 	fake_write(text, (size_t)len, "%s/stat", dir);
 	len = snprintf(text, sizeof(text),
-		       "Name:\tfake\nTgid:\t%u\nUid:\t1\t%u\t1\t1\nGid:\t2\t%u\t2\t2\n"
+		       "Name:\tfake\nTgid:\t%u\nUid:\t%u\t%u\t1\t1\nGid:\t2\t%u\t2\t2\n"
 		       "Groups:\t1 2 3\nNStgid:\t%u\t%u\nNSpid:\t1\t2\n",
-		       tgid, p->uid, p->uid, tgid, p->ns_pid ? p->ns_pid : tgid);
+		       tgid, p->real_uid ? p->real_uid : p->uid, p->uid, p->uid, tgid,
+		       p->ns_pid ? p->ns_pid : tgid);
 	fake_write(text, (size_t)len, "%s/status", dir);
 	fake_write(maps, strlen(maps), "%s/maps", dir);
 	fake_write(uid_map, strlen(uid_map), "%s/uid_map", dir);

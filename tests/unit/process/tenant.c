@@ -479,6 +479,65 @@ static void code_goes_with_the_user(void **state)
 	assert_int_equal(nr_charged(objects, 1001), 1);
 }
 
+static void add_setuid(uint32_t pid, uint64_t start_ns, uid_t real_uid)
+{
+	fake_process_add(&fake, &(struct fake_process){.pid = pid,
+						       .start_ticks = start_ns / TICK,
+						       .real_uid = real_uid,
+						       .maps = LINE});
+}
+
+/* Of su and the like, at the scan and with the first sample. */
+static void who_runs_a_setuid_program_pays(void **state)
+{
+	(void)state;
+	add(10, 0, "0::/system.slice/cron.service\n");
+	add(30, 1000, "0::/\n");
+	add_setuid(31, 77 * TICK, 1000);
+	add_setuid(32, 77 * TICK, 0);
+	scan();
+	sample(10);
+	sample(30);
+	assert_user(31, 1000);
+	assert_user(32, 0);
+	for (uint32_t pid = 100; pid < 103; pid++) {
+		assert_non_null(forked(30, pid));
+		executed(pid, now + 2 * MS);
+	}
+	add_setuid(100, start, 1000);
+	add_setuid(101, start, 0);
+	for (uint32_t pid = 100; pid < 103; pid++)
+		assert_non_null(told_child(pid, 0));
+	assert_user(100, 1000);
+	assert_user(101, 0);
+	/* It is gone: nobody knows who ran it. */
+	assert_user(102, TENANT_UNKNOWN_UID);
+}
+
+/* They need no look: root's own commands are many. */
+static void what_root_starts_is_roots(void **state)
+{
+	const struct lb_ids ids = {.uid = 0};
+
+	(void)state;
+	add(10, 0, "0::/system.slice/cron.service\n");
+	scan();
+	sample(10);
+	assert_non_null(forked(10, 100));
+	executed(100, now + 2 * MS);
+	assert_non_null(told_child(100, 0));
+	assert_user(100, 0);
+	/* It may have become another's before it started this. */
+	assert_non_null(forked(10, 101));
+	executed(101, now + 2 * MS);
+	assert_non_null(forked(101, 102));
+	executed(102, now + 3 * MS);
+	assert_non_null(told_child(102, 0));
+	assert_user(102, TENANT_UNKNOWN_UID);
+	assert_true(image_first_parts(table, image_newest(table, 102), &ids, now) &
+		    PROC_VIEW_IDENTITY);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -497,6 +556,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(samples_of_who_has_no_place_have_none,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(mappings_of_a_new_user_are_limited, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(who_runs_a_setuid_program_pays, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(what_root_starts_is_roots, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(mappings_are_left_to_others, setup,
 						teardown),
