@@ -926,7 +926,7 @@ MUTANTS = [
      "src/process/tenant.c", "unit process/tenant",
      "p->uid ? p->uid : p->real_uid};\n\tuint32_t user;", "p->uid};\n\tuint32_t user;"),
     ("setuid-is-not-looked-at", "of a program that is setuid root the kernel's word is enough",
-     "src/process/image.c", "unit process/tenant",
+     "src/process/image.c", "unit process/told",
      " || (t->is_shared && lacks_real_uid(img, ids)))", " || (0 && lacks_real_uid(img, ids)))"),
     ("setuid-helpers-are-roots", "helpers that get stuck at a program that is setuid root count against root",
      "src/opener/opener.c", "unit opener/opener",

@@ -279,6 +279,31 @@ static void a_child_elsewhere_is_read(void **state)
 	assert_cgroup(sample_child(206, "0::/unknown\n"), "/unknown");
 }
 
+/* Where the targets are of many users, unless root started it. */
+static void the_user_of_a_setuid_program_is_read(void **state)
+{
+	struct process *p;
+
+	(void)state;
+	if (!is_possible())
+		skip();
+	table->is_shared = true;
+	sample_child(200, "0::/here\n");
+	p = sample_child(201, "0::/read\n");
+	assert_cgroup(p, "/parent");
+	assert_told(p);
+	process_table_newest(table, PARENT)->tenant = (struct tenant){.uid = 1000};
+	p = sample_child(202, "0::/read\n");
+	assert_cgroup(p, "/parent");
+	assert_int_equal(p->ns_tgid, 3);
+	assert_int_equal(p->tenant.uid, 1000);
+	/* The user of another program is told. */
+	ids.uid = 1000;
+	p = sample_child(203, "0::/read\n");
+	assert_cgroup(p, "/parent");
+	assert_told(p);
+}
+
 static void what_was_not_told_is_read(void **state)
 {
 	struct lb_ids told = ids;
@@ -506,6 +531,7 @@ int main(void)
 		TEST(what_ended_is_not_opened_without_a_sample),
 		TEST(a_parent_that_moved_is_read_again),
 		TEST(a_child_elsewhere_is_read),
+		TEST(the_user_of_a_setuid_program_is_read),
 		TEST(what_was_not_told_is_read),
 		TEST(a_jit_is_looked_at),
 		TEST(the_tenant_is_known_before_its_files_are_opened),
