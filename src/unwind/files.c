@@ -147,11 +147,10 @@ void unwind_files_free(struct unwind_files *f)
 /* It may be shared again. */
 static void unshare(struct unwind_files *f, struct unwind_file *file)
 {
-	if (!file->shared.inode)
-		return;
-	unwind_file_unshare(f->tables, &file->shared, file->payer);
+	if (file->shared.inode)
+		unwind_file_unshare(f->tables, &file->shared, file->payer);
 	file->shared = (struct lb_unwind_file_key){0};
-	file->was_judged = false;
+	file->is_shared = false;
 }
 
 static void forget_file(struct unwind_files *f, uint32_t id, uint32_t use)
@@ -365,14 +364,6 @@ static bool is_interpreter(const struct unwind_files *f, const struct mapping *m
 				     ret_later))
 			return true;
 	return false;
-}
-
-static void unshare(struct unwind_files *f, struct unwind_file *file)
-{
-	if (file->shared.inode)
-		unwind_file_unshare(f->tables, &file->shared, file->payer);
-	file->shared = (struct lb_unwind_file_key){0};
-	file->is_shared = false;
 }
 
 /*
