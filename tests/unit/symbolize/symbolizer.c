@@ -406,7 +406,7 @@ static void test_forged_in_a_copy_of_the_root(void **state)
 /* Bob's program, with its debug file in a folder of his own; both run it. */
 static struct process runs_bobs(uint32_t id, uid_t uid, struct target_file *file)
 {
-	struct process proc = process_in(id, fixture_dir, ROOT_MACHINE);
+	struct process proc = process_in(id, fixture_dir, true);
 
 	proc.root_id = 1;
 	proc.uid = proc.gid = uid;
