@@ -1118,6 +1118,7 @@ static void what_user_space_wrote_counts_before_a_copy(void **state)
 	assert_int_equal(kmap_update(f->maps.processes_fd, &other, &gone), 0);
 	++f->maps.image_changes[other.tgid % LB_IMAGE_CHANGES];
 	kill(f->pid, SIGSTOP); /* only the other one is sampled */
+	assert_int_equal(waitpid(f->pid, NULL, WUNTRACED), f->pid);
 	look(f);
 	request = find_request(f, LB_REQUEST_PROCESS);
 	assert_non_null(request);
