@@ -39,6 +39,8 @@ static struct {
 	void (*work)(void *ctx);
 	void *ctx;
 	pthread_t thread;
+	/* When it is due in a wait, which may be a series of short ones; 0: in none. */
+	int64_t due_ns;
 } meanwhile;
 
 void message_meanwhile(void (*work)(void *ctx), void *ctx)
@@ -46,6 +48,7 @@ void message_meanwhile(void (*work)(void *ctx), void *ctx)
 	meanwhile.work = work;
 	meanwhile.ctx = ctx;
 	meanwhile.thread = pthread_self();
+	meanwhile.due_ns = 0;
 }
 
 /* Return: > 0: it is ready; 0: @until_ns is over; -errno */
@@ -77,10 +80,16 @@ int message_wait(int sock, short events, int64_t deadline_ns)
 	bool works = meanwhile.work && pthread_equal(meanwhile.thread, pthread_self());
 
 	for (;;) {
-		int64_t until_ns = message_clock_ns() + MESSAGE_MEANWHILE_MS * NS_PER_MS;
-		bool is_last = !works || until_ns >= deadline_ns;
-		int rc = wait_until(sock, events, is_last ? deadline_ns : until_ns);
+		bool is_last;
+		int rc;
 
+		if (works && !meanwhile.due_ns)
+			meanwhile.due_ns = message_clock_ns() +
+					   MESSAGE_MEANWHILE_MS * NS_PER_MS;
+		is_last = !works || meanwhile.due_ns >= deadline_ns;
+		rc = wait_until(sock, events, is_last ? deadline_ns : meanwhile.due_ns);
+		if (works && (rc || !is_last))
+			meanwhile.due_ns = 0;
 		if (rc)
 			return rc < 0 ? rc : 0;
 		if (is_last)

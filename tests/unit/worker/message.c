@@ -259,6 +259,11 @@ static void work_goes_on_while_this_thread_waits(void **state)
 	assert_int_equal(nr_worked, 3);
 	assert_int_equal(message_wait(p->b, POLLIN, in_ms(2 * MESSAGE_MEANWHILE_MS)),
 			 -ETIMEDOUT);
+	/* Waits that are too short for it are one wait. */
+	nr_worked = 0;
+	for (int i = 0; i < 60000 && nr_worked < 2; i++)
+		assert_int_equal(message_wait(p->b, POLLIN, in_ms(1)), -ETIMEDOUT);
+	assert_int_equal(nr_worked, 2);
 	message_meanwhile(NULL, NULL);
 	nr_worked = 0;
 	wait_a_little(p);
