@@ -56,8 +56,8 @@ stacks() {
 	mount -t cgroup2 cgroup2 /sys/fs/cgroup
 	told sampler env LB_UNIT_FILTER='sampler:a_first*' /unit/sampler
 	umount /sys/fs/cgroup
-	profiled deep run -F 199 -- /test/stacks deep 2000
-	profiled signal run -F 199 -- /test/stacks signal 2000
+	profiled deep run -F 199 -- /test/stacks deep 6000
+	profiled signal run -F 199 -- /test/stacks signal 6000
 	profiled python run -F 199 --max-frames 512 -- /bin/python3 -S -E /test/recursion.py 30 10
 }
 
