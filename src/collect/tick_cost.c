@@ -53,25 +53,20 @@ static uint64_t measure_reading(uint64_t (*clock)(void))
 	return tick_cost_longest(steps, NR_BARE, NR_BARE);
 }
 
-/* Returns our share of the CPU, because the event ticks only while we run. */
-static double share_of_cpu(int fd, uint64_t begin_ns)
+static double share_of_cpu(uint64_t ticking_ns, uint64_t passed_ns)
 {
-	double share = (double)perf_event_read(fd).enabled_ns /
-		       (double)(clock_now_ns() - begin_ns + 1);
+	double share = (double)ticking_ns / (double)(passed_ns + 1);
 
 	return share < 1 ? share : 1;
 }
 
-uint64_t tick_cost_by(uint64_t (*clock)(void))
+uint64_t tick_cost_by(uint64_t (*clock)(void), uint64_t (*ticking)(int fd), int fd)
 {
-	_cleanup_close_ int fd = perf_event_open(PERF_COUNT_SW_CPU_CLOCK, -1, PERIOD_NS);
 	uint64_t bare_ns = measure_reading(clock);
 	uint64_t gaps[2 * NR_TICKS], start_ns = clock(), before_ns = start_ns;
-	uint64_t begin_ns = clock_now_ns();
 	size_t nr = 0, nr_readings = 0, nr_ours;
+	double share;
 
-	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
-		return TICK_COST_UNKNOWN_NS;
 	for (; before_ns - start_ns < MEASURE_NS && nr < ARRAY_SIZE(gaps);
 	     nr_readings++) {
 		uint64_t now_ns = clock(), step_ns = now_ns - before_ns;
@@ -84,14 +79,24 @@ uint64_t tick_cost_by(uint64_t (*clock)(void))
 	 * Unreliable if the CPU is busy and too few ticks are ours, or if more than
 	 * half of the readings became slower, because then gaps are not interrupts.
 	 */
-	nr_ours = (size_t)((double)(before_ns - start_ns) * share_of_cpu(fd, begin_ns) /
-			   PERIOD_NS);
+	share = share_of_cpu(ticking(fd), clock() - start_ns);
+	nr_ours = (size_t)((double)(before_ns - start_ns) * share / PERIOD_NS);
 	if (nr < NR_TICKS / 4 || nr_ours < NR_TICKS / 4 || nr > nr_readings / 2)
 		return TICK_COST_UNKNOWN_NS;
 	return tick_cost_longest(gaps, nr, nr_ours);
 }
 
+/* A task's event ticks only while the task runs. */
+static uint64_t ticking_ns(int fd)
+{
+	return perf_event_read(fd).enabled_ns;
+}
+
 uint64_t tick_cost_ns(void)
 {
-	return tick_cost_by(clock_now_ns);
+	_cleanup_close_ int fd = perf_event_open(PERF_COUNT_SW_CPU_CLOCK, -1, PERIOD_NS);
+
+	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
+		return TICK_COST_UNKNOWN_NS;
+	return tick_cost_by(clock_now_ns, ticking_ns, fd);
 }

@@ -25,8 +25,10 @@ uint64_t tick_cost_ns(void);
 uint64_t tick_cost_longest(uint64_t *values, size_t nr, size_t most);
 
 /**
- * Like tick_cost_ns(), with @clock in ns. Its readings may take as long as interrupts.
+ * Like tick_cost_ns(), with @clock in ns, whose readings may take as long as interrupts.
+ * @ticking tells for how long event @fd has ticked since the call, ns: while the caller
+ * had the CPU.
  */
-uint64_t tick_cost_by(uint64_t (*clock)(void));
+uint64_t tick_cost_by(uint64_t (*clock)(void), uint64_t (*ticking)(int fd), int fd);
 
 #endif
