@@ -514,11 +514,12 @@ void task_ring_gather(struct task_ring *r)
 		e->nr_names = nr_names;
 		return;
 	}
-	for (size_t i = 0; i < nr_read; i++)
+	/* Just before it gets room: after that nothing tells that it was full. */
+	for (size_t i = 0; i < nr_read; i++) {
 		e->may_lack |= was_full(r, &r->rings[i]);
-	for (size_t i = 0; i < nr_read; i++)
 		__atomic_store_n(&r->rings[i].page->data_tail, r->rings[i].taken,
 				 __ATOMIC_RELEASE);
+	}
 }
 
 static void empty(struct pending_events *e)
