@@ -33,6 +33,7 @@ __u32 segments_at, owner_at, told_at;
 bool is_by_file; /* the owner is a file, which the kernel's tree of mappings leads to */
 struct lb_image image;
 __u64 ip, fp;
+__u64 now; /* ns; 0: as the clock tells */
 __u32 stamp; /* of the run */
 struct lb_unwind_segment run[2];
 struct lb_unwind_process process;
@@ -85,7 +86,7 @@ int walk_once(void *ctx)
 	lb_walk_reset(w);
 	w->image = image;
 	w->image_hash = lb_mix(hash_seed, image.tgid);
-	w->now = bpf_ktime_get_ns();
+	w->now = now ? now : bpf_ktime_get_ns();
 	w->stack.ip = ip;
 	w->stack.sp = w->stack.fp = fp;
 	lb_recent_begin(w);
