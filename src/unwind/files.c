@@ -144,13 +144,25 @@ void unwind_files_free(struct unwind_files *f)
 
 /* ---- objects ---- */
 
-/* It may be shared again. */
+/*
+ * It may be shared again. So may all with its key, which the kernel's table has once: a file of
+ * an image's layer, which several containers have in mounts of their own, or one that was
+ * written to in its place.
+ */
 static void unshare(struct unwind_files *f, struct unwind_file *file)
 {
-	if (file->shared.inode)
-		unwind_file_unshare(f->tables, &file->shared, file->payer);
-	file->shared = (struct lb_unwind_file_key){0};
+	struct lb_unwind_file_key key = file->shared;
+
 	file->is_shared = false;
+	for (size_t i = 0; key.inode && i < f->nr_files; i++) {
+		struct unwind_file *one = &f->files[i];
+
+		if (memcmp(&one->shared, &key, sizeof(key)))
+			continue;
+		unwind_file_unshare(f->tables, &key, one->payer);
+		one->shared = (struct lb_unwind_file_key){0};
+		one->is_shared = false;
+	}
 }
 
 static void forget_file(struct unwind_files *f, uint32_t id, uint32_t use)

@@ -1203,6 +1203,24 @@ static void a_closed_file_is_not_shared(void **state)
 	assert_non_null(fake_kernel_file(&key));
 }
 
+/* Containers have mounts of their own of an image's layer, in which the kernel has it once. */
+static void files_with_one_key_are_shared_by_turns(void **state)
+{
+	struct lb_unwind_file_key key = {.inode = 1000 + SMALL, .dev = 8 << 20 | 1};
+	struct mapping m = map(SMALL, 0, 3), other = map(OTHER, 0, 3);
+
+	(void)state;
+	other.inode = m.inode;
+	segment(&m);
+	segment(&other);
+	assert_int_equal(fake_kernel_file(&key)->first_page, segment(&other));
+	files[SMALL].fd = -1; /* the first container ends */
+	unwind_files_forget(f);
+	segment(&other);
+	assert_non_null(fake_kernel_file(&key));
+	assert_int_equal(fake_kernel_file(&key)->first_page, segment(&other));
+}
+
 static void closed_files_are_kept_for_a_minute(void **state)
 {
 	struct lb_unwind_file_key key = {.inode = 1000 + SMALL, .dev = 8 << 20 | 1};
@@ -1361,6 +1379,7 @@ int main(void)
 		TEST(closed_files_are_not_read),
 		TEST(a_reused_entry_is_another_file),
 		TEST(a_closed_file_is_not_shared),
+		TEST(files_with_one_key_are_shared_by_turns),
 		TEST(closed_files_are_kept_for_a_minute),
 		TEST_ONE(evicted_pages_are_read_alone),
 		TEST_ONE(without_room_a_file_pauses),
