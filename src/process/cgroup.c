@@ -486,7 +486,9 @@ static bool claim_by_folder(int dir, const char *path, size_t len, uint32_t uid,
 static void add_claim_prefix(uint32_t uid, char *text)
 {
 	char claimed[CLAIM_BYTES + CONTAINER_ID_BYTES];
-	int len = snprintf(claimed, sizeof(claimed), "%u/%s", uid, text);
+	int len = uid == CGROUP_NO_UID
+			  ? snprintf(claimed, sizeof(claimed), "?/%s", text)
+			  : snprintf(claimed, sizeof(claimed), "%u/%s", uid, text);
 
 	memcpy(text, claimed, (size_t)len + 1);
 }

@@ -15,8 +15,8 @@ static struct tenant tenant_in(const struct process *p, const char *container,
 	uint32_t user;
 	char *end;
 
-	if (*container) {
-		/* "1000/ID": it is this user's. */
+	/* "?/ID": whoever runs in it pays. "1000/ID": it is this user's. */
+	if (*container && *container != '?') {
 		who.uid = (uint32_t)strtoul(container, &end, 10);
 		if (end == container || *end != '/' || !who.uid)
 			who = (struct tenant){

@@ -234,6 +234,18 @@ static void assert_container(const struct cgroup_place *place, const char *path,
 	assert_int_equal(owner.runtime, CONTAINER_DOCKER);
 }
 
+/* No folder can be seen, and no process of it is known. */
+static void who_named_it_may_be_unknown(void **state)
+{
+	static const char path[] = "/docker/" ID;
+	struct cgroup_owner owner;
+
+	(void)state;
+	assert_true(cgroup_owner_at(NULL, CGROUP_NO_UID, path, strlen(path), &owner));
+	assert_string_equal(owner.container, "?/" ID);
+	assert_true(owner.is_claimed);
+}
+
 /* The same folders, as namespaces of cgroups show them. @ours  prefix of our names */
 static void assert_in_namespaces(int dir, const char *ours)
 {
@@ -447,6 +459,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shapes),
+		cmocka_unit_test(who_named_it_may_be_unknown),
 		cmocka_unit_test(names_in_folders_of_users),
 		cmocka_unit_test(long_paths),
 		cmocka_unit_test(hierarchies),
