@@ -342,7 +342,7 @@ static bool take_places(struct process_table *t, const struct image *img,
 	size_t nr_maps = img->proc.maps.nr;
 
 	/* It stays. Nothing would limit what it maps, if root went on to pay. */
-	if (img->sampled_ns && tenant_is_same(img->payer, (struct tenant){0})) {
+	if (img->is_kept && tenant_is_same(img->payer, (struct tenant){0})) {
 		quota_add(&t->image_quota, who, 1);
 		quota_add(&t->mapping_quota, who, nr_maps);
 		return true;
@@ -1113,6 +1113,8 @@ static void read_while_alive(struct process_table *t, struct image *img, int pro
 	if (!img->maps_known || !img->proc.maps.nr_live || stale) {
 		read_maps(t, img, proc_dir);
 		t->nr_rereads += stale;
+		/* These are those of the last program, if the exec of one was lost. */
+		img->is_expected |= stale;
 	}
 }
 

@@ -30,7 +30,9 @@ struct image {
 	bool start_known; /* proc.start_boottime_ns is right to 10 ms */
 	/* complete: from /proc, or from its fork or exec and later events */
 	bool maps_known;
-	bool is_expected; /* by process_table_expect(): its exec id is final */
+	/* by process_table_expect(), or read after a lost event: its exec id is final */
+	bool is_expected;
+	bool is_kept; /* it was sampled, and is its tenant's: it is not dropped any more */
 	bool unopened; /* new mappings since its files were opened */
 	bool was_read; /* its owner was read, if possible; waits for a sample */
 	bool owner_waits; /* it is gone, and its parent will be read: owner_fill_late() */

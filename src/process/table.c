@@ -781,7 +781,7 @@ struct process *process_table_expect(struct process_table *t, const struct lb_im
 	/* If it has ended, its files are opened at its first sample, if it has one. */
 	if (!img->proc.opened && !image_is_ended(img))
 		open_files(t, img, clock_now_ns());
-	if (!img->sampled_ns && image_drop_refused(t, img))
+	if (!img->is_kept && image_drop_refused(t, img))
 		return NULL;
 	img->is_expected = true;
 	return &img->proc;
@@ -791,15 +791,15 @@ struct process *process_table_first_sample(struct process_table *t,
 					   const struct lb_image *id, uint64_t time_ns)
 {
 	struct image *img = identify(t, id, time_ns, TENANT_UNKNOWN);
-	bool was_sampled = img && img->sampled_ns;
 
 	if (!img)
 		return NULL;
 	mark_sampled(t, img, time_ns);
 	if (!img->was_read)
 		open_files(t, img, clock_now_ns());
-	if (!was_sampled && image_drop_refused(t, img))
+	if (!img->is_kept && image_drop_refused(t, img))
 		return NULL;
+	img->is_kept = true;
 	return &img->proc;
 }
 
@@ -816,6 +816,7 @@ struct process *process_table_find(struct process_table *t, const struct lb_imag
 		image_identify(t, img, id);
 	}
 	mark_sampled(t, img, first_ns);
+	img->is_kept = true;
 	if (last_ns > img->last_sample_ns)
 		img->last_sample_ns = last_ns;
 	if (image_is_stale(t, img) && !img->done)
@@ -859,13 +860,15 @@ struct process *process_table_first_told(struct process_table *t,
 					 const struct lb_first_sample *first)
 {
 	struct lb_image id = {first->start_boottime_ns, first->tgid, first->exec_id};
-	struct tenant who = process_table_tenant(t, first->ids.uid, NULL);
+	/* Who runs as root is found by the look: nobody's account keeps root's from it. */
+	struct tenant who = first->ids.uid ? process_table_tenant(t, first->ids.uid, NULL)
+					   : (struct tenant){0};
 	struct image *img = identify(t, &id, first->time_ns, who);
 
 	if (!img)
 		return NULL;
 	image_tell_ids(t, img, &first->ids, first->time_ns);
-	if (!img->sampled_ns && image_drop_refused(t, img))
+	if (first->ids.uid && !img->is_kept && image_drop_refused(t, img))
 		return NULL;
 	return process_table_first_sample(t, &id, first->time_ns);
 }

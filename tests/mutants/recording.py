@@ -5,6 +5,18 @@ replacement; more pairs of text and replacement if the mistake is in several pla
 """
 
 MUTANTS = [
+    ("root-dropped-unseen", "a program of root's is dropped before the look that tells whose it is",
+     "src/process/table.c", "unit process/tenant",
+     "if (first->ids.uid && !img->is_kept &&", "if (!img->is_kept &&"),
+    ("setuid-beyond-the-part", "a user's setuid programs are beyond the user's part, if they come when nobody's part is used up",
+     "src/process/image.c", "unit process/tenant",
+     "if (img->is_kept && tenant_is_same", "if (img->sampled_ns && tenant_is_same"),
+    ("reread-exec", "what was read after a lost exec event counts as the program before",
+     "src/process/image.c", "unit process/table",
+     "\t\timg->is_expected |= stale;\n", ""),
+    ("key-of-two", "a file that is closed takes the rules of another with its key along",
+     "src/unwind/files.c", "unit unwind/files",
+     "\t\tone->is_shared = false;\n", ""),
     # ---- waiting for helpers ----
     ("scan-goes-on", "a signal that ends the recording does not end the first scan",
      "src/process/table.c", "unit process/table",

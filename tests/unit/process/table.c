@@ -383,6 +383,29 @@ static void an_exec_may_be_among_lost_events(void **state)
 	assert_string_equal(path_at(new, 0x7000, now + 70), "/bin/next");
 }
 
+/* The same, and it is looked at before its first sample. */
+static void what_was_read_after_a_lost_exec_is_not_the_one_before(void **state)
+{
+	uint64_t start = boottime_now() / TICK * TICK;
+	struct fake_process fp = {.pid = 200,
+				  .start_ticks = start / TICK,
+				  .maps = "7000-8000 r-xp 0 0:1 5 /bin/next\n"};
+	struct process *old, *new;
+
+	(void)state;
+	now = fake_now_ns();
+	event(TASK_EVENT_FORK, now + 10, 200, 1, NULL);
+	event(TASK_EVENT_EXEC, now + 20, 200, 0, "x");
+	event_mmap(now + 30, 200, 0x400000, 0x500000, "/bin/fake", 0);
+	fake_process_add(&fake, &fp);
+	old = process_table_first_sample(table, IMAGE(200, start, 1), now + 40);
+	event(TASK_EVENT_LOST, now + 50, 0, 0, NULL);
+	process_table_refresh(table, now + 55);
+	new = process_table_first_sample(table, IMAGE(200, start, 2), now + 60);
+	assert_ptr_not_equal(new, old);
+	assert_int_equal(old->exec_id, 1);
+}
+
 static void the_inner_pid_is_told_to_images_before(void **state)
 {
 	struct fake_process parent = {.pid = 100, .start_ticks = 5, .maps = EXE_LINE};
@@ -1304,6 +1327,7 @@ int main(void)
 		TEST(samples_find_their_image_by_time_then_by_name),
 		TEST(a_tick_inside_exec_does_not_confuse),
 		TEST(an_exec_may_be_among_lost_events),
+		TEST(what_was_read_after_a_lost_exec_is_not_the_one_before),
 		TEST(the_inner_pid_is_told_to_images_before),
 		TEST(an_inner_pid_is_told_once),
 		TEST(an_image_is_not_taken_for_one_two_execs_later),

@@ -292,8 +292,12 @@ static void who_is_told_pays_at_once(void **state)
 	for (uint32_t pid = 100; pid < 120; pid++)
 		executed(pid, now + pid);
 	assert_int_equal(nr_dropped(), 10);
-	assert_null(told(31, 0, now + 200));
+	/* It may be root's: that is not known before the look. */
+	assert_non_null(told(31, 0, now + 200));
+	assert_user(31, 0);
 	assert_non_null(told(30, 1000, now + 200));
+	/* It was anybody's, and is gone. */
+	assert_null(told(32, 0, now + 200));
 }
 
 /* Its cgroup is read with the first sample. */
@@ -538,6 +542,48 @@ static void what_root_starts_is_roots(void **state)
 		    PROC_VIEW_IDENTITY);
 }
 
+/* Root's commands of which only the look tells that, while unknown ones have used up theirs. */
+static void roots_are_looked_at_before_they_are_dropped(void **state)
+{
+	(void)state;
+	add(10, 0, "0::/system.slice/cron.service\n");
+	new_table(60, 0);
+	scan();
+	sample(10);
+	for (uint32_t pid = 200; pid < 220; pid++)
+		executed(pid, now);
+	assert_non_null(forked(10, 101));
+	executed(101, now + 2 * MS);
+	for (uint32_t pid = 102; pid < 105; pid++) {
+		assert_non_null(forked(101, pid));
+		executed(pid, now + 3 * MS);
+	}
+	add_setuid(102, start, 0);
+	assert_non_null(told_child(102, 0));
+	assert_user(102, 0);
+	/* A user's setuid program counts as his, and one that is gone has no place. */
+	add_setuid(103, start, 1000);
+	assert_non_null(told_child(103, 0));
+	assert_user(103, 1000);
+	assert_int_equal(nr_charged(&table->image_quota, 1000), 1);
+	assert_null(told_child(104, 0));
+}
+
+/* Also while root pays for them until the look. */
+static void setuid_programs_are_no_more_than_the_users_part(void **state)
+{
+	(void)state;
+	new_table(40, 0);
+	scan();
+	for (uint32_t pid = 200; pid < 220; pid++)
+		executed(pid, now);
+	for (uint32_t pid = 100; pid < 120; pid++) {
+		add_setuid(pid, 77 * TICK, 1000);
+		assert_true(pid < 110 ? told(pid, 0, now) != NULL : !told(pid, 0, now));
+	}
+	assert_int_equal(nr_charged(&table->image_quota, 1000), 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -552,6 +598,10 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(a_container_found_later_takes_no_more,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			roots_are_looked_at_before_they_are_dropped, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			setuid_programs_are_no_more_than_the_users_part, setup, teardown),
 		cmocka_unit_test_setup_teardown(sampled_images_stay, setup, teardown),
 		cmocka_unit_test_setup_teardown(samples_of_who_has_no_place_have_none,
 						setup, teardown),
