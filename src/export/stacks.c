@@ -180,7 +180,7 @@ static int add_stack(struct stacks_builder *b, const struct export_input *in,
 	return 0;
 }
 
-static int describe_mappings(struct stacks_builder *b)
+static int describe_mappings(struct stacks_builder *b, const struct profile *recording)
 {
 	const struct profile *p = b->from;
 
@@ -191,7 +191,7 @@ static int describe_mappings(struct stacks_builder *b)
 		b->mappings[i] = (struct mapping_facts){
 			.object = object_name(name, p->pool),
 			.stand_in = object_stand_in(name, p->pool),
-			.kind = mapping_kind(p, i),
+			.kind = code_kind_in(recording, name),
 			.is_library = object_is_library(name),
 		};
 	}
@@ -209,7 +209,7 @@ static int build(struct stacks_builder *b, const struct export_input *in)
 	to->stacks = calloc(b->from->nr_samples + 1, sizeof(*to->stacks));
 	to->labels = calloc(b->from->nr_samples * in->nr_labels + 1, sizeof(*to->labels));
 	b->pushed = calloc(b->from->nr_locations + 1, sizeof(*b->pushed));
-	if (!to->stacks || !to->labels || !b->pushed || describe_mappings(b))
+	if (!to->stacks || !to->labels || !b->pushed || describe_mappings(b, in->profile))
 		return -ENOMEM;
 	for (size_t i = 0; i < b->from->nr_samples && !r; i++) {
 		const struct profile_sample *s = &b->from->samples[i];

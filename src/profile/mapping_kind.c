@@ -130,14 +130,18 @@ enum code_kind code_kind_of(const char *filename)
 	return is_c_runtime(base) ? CODE_C_RUNTIME : CODE_NATIVE;
 }
 
-enum code_kind mapping_kind(const struct profile *p, size_t mapping)
+enum code_kind code_kind_in(const struct profile *p, const char *filename)
 {
-	const char *filename = mapping < p->nr_mappings ? p->mappings[mapping].filename
-							: "";
 	enum code_kind kind = code_kind_of(filename);
 
 	return kind == CODE_KERNEL && p->extra.present && filename[0] == '/' ? CODE_NATIVE
 									     : kind;
+}
+
+enum code_kind mapping_kind(const struct profile *p, size_t mapping)
+{
+	return code_kind_in(p, mapping < p->nr_mappings ? p->mappings[mapping].filename
+							: "");
 }
 
 const char *object_name(const char *filename, struct strpool *pool)

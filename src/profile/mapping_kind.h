@@ -33,14 +33,16 @@ enum code_kind {
 
 struct profile;
 
-/** By the name alone: a file may have any. For mappings of a profile: mapping_kind(). */
+/** By the name alone: a file may have any. For those of a profile: code_kind_in(). */
 enum code_kind code_kind_of(const char *filename);
 
 /**
- * Returns the kind of a mapping's code; @mapping >= nr_mappings: CODE_UNKNOWN. In a
- * recording of ours the kernel's code is in no file, so a file with the name of a kernel or
- * of a module is a program's.
+ * Returns the kind of the code of @p's file @filename. In a recording of ours the kernel's
+ * code is in no file, so a file with the name of a kernel or of a module is a program's.
  */
+enum code_kind code_kind_in(const struct profile *p, const char *filename);
+
+/** The same of a mapping; @mapping >= nr_mappings: CODE_UNKNOWN. */
 enum code_kind mapping_kind(const struct profile *p, size_t mapping);
 
 /* Is it compiled code of a file, other than the kernel's and an interpreter's? */

@@ -321,8 +321,12 @@ static void categories_are_kinds(void **state)
 	uint32_t kernel = add_mapping(p, PROFILE_KERNEL);
 
 	(void)state;
+	p->extra.present = true;
 	build_mixed_export(p);
 	add_runtime();
+	add_named(p, "app", 1,
+		  add_location(p, add_mapping(p, "/home/me/vmlinux"), 0x90,
+			       MISS_NO_DEBUG_INFO, "not_the_kernel"));
 	add_named(p, "kworker", 1,
 		  add_location(p, kernel, 0x80, MISS_NO_DEBUG_INFO, "worker_thread"));
 	/* The user's own, and a program of the system. */
@@ -336,6 +340,7 @@ static void categories_are_kinds(void **state)
 	assert_string_equal(category_of("work"), "Native");
 	assert_string_equal(category_of("[libz.so.1]"), "Library");
 	assert_string_equal(category_of("plugin"), "Native");
+	assert_string_equal(category_of("not_the_kernel"), "Native");
 	assert_string_equal(category_of("gzip_main"), "Library");
 	assert_string_equal(category_of("msort"), "Library");
 	assert_string_equal(category_of("<module>"), "Python");
