@@ -17,6 +17,9 @@ MUTANTS = [
     ("key-of-two", "a file that is closed takes the rules of another with its key along",
      "src/unwind/files.c", "unit unwind/files",
      "\t\tone->is_shared = false;\n", ""),
+    ("who-returns-has-come", "after 255 changes of users nobody new is noticed who may read a debug file",
+     "src/symbolize/symbolizer.c", "unit symbolize/symbolizer",
+     "source->nr_came += !(source->came & came_bit(&user));", "source->nr_came += source->nr_came < UINT8_MAX;"),
     # ---- waiting for helpers ----
     ("scan-goes-on", "a signal that ends the recording does not end the first scan",
      "src/process/table.c", "unit process/table",
