@@ -6,6 +6,7 @@
 #ifndef LB_TESTS_SLOW_OPENER_H
 #define LB_TESTS_SLOW_OPENER_H
 
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/types.h>
@@ -37,12 +38,15 @@ static inline pid_t slow_opener_pid(void)
  */
 static inline int slow_opener_look(int dir, struct tenant who, struct look *look)
 {
+	const struct sched_param first = {.sched_priority = 1};
 	pid_t pid = slow_opener_pid(), child;
 	int rc;
 
 	kill(pid, SIGSTOP);
 	child = fork();
 	if (!child) {
+		/* Not later where others have the CPUs: the look would be over its deadline. */
+		sched_setscheduler(0, SCHED_FIFO, &first);
 		usleep(50000);
 		kill(pid, SIGCONT);
 		_exit(0);

@@ -170,12 +170,8 @@ mapped_first() {
 	for name in spinner owned vmlinux his; do
 		"$LB" annotate --json --comm $name first.pb.gz >$name.json || return 1
 	done
-	if [ -x /usr/bin/python3 ]; then
-		check forged-first-python profile_has spinner.json "function('spin') > 80" \
-			"not [f for f in d['functions'] if f['object'] == 'notpy']"
-	else
-		skip forged-first-python "there is no /usr/bin/python3"
-	fi
+	check forged-first-python profile_has spinner.json "function('spin') > 80" \
+		"not [f for f in d['functions'] if f['object'] == 'notpy']"
 	check forged-first-name profile_has owned.json "function('mine') > 90" \
 		"{f['object'] for f in d['functions'] if f['name'] == 'mine'} == {'owned'}" \
 		"file_self('work.c') > 90"
