@@ -14,8 +14,8 @@
 #include "symbolize/symbolizer_internal.h"
 
 /*
- * Time to search definitions of Python functions, and files of frozen modules, of one tenant;
- * 10,000 functions need less.
+ * Time to search definitions of Python functions of one tenant, for which 10,000 functions
+ * need less; and as long again to search files of frozen modules.
  */
 #define SEARCH_MAX_NS UINT64_C(10000000000)
 
@@ -34,9 +34,13 @@ void symbolizer_took(struct symbolizer *s, struct tenant who, uint64_t begin_ns)
 void symbolizer_begin_search(struct symbolizer *s, const struct source *source)
 {
 	s->work.search_ns = 0;
-	for (size_t i = 0; i < s->table.nr_sources; i++)
-		if (tenant_is_same(s->table.sources[i].tenant, source->tenant))
-			s->work.search_ns += s->table.sources[i].search_ns;
+	for (size_t i = 0; i < s->table.nr_sources; i++) {
+		const struct source *one = &s->table.sources[i];
+
+		if (one->kind == source->kind &&
+		    tenant_is_same(one->tenant, source->tenant))
+			s->work.search_ns += one->search_ns;
+	}
 }
 
 bool symbolizer_may_search(const struct symbolizer *s, const struct source *source)

@@ -254,6 +254,24 @@ static void test_defs_of_others_have_their_own_time(void **state)
 	end_python(&other);
 }
 
+/* A build runs thousands of Pythons, which all have frozen modules. */
+static void test_frozen_modules_leave_definitions_their_time(void **state)
+{
+	struct process proc = new_python(0, 1000);
+	struct source *frozen;
+	uint32_t ids[2];
+
+	(void)state;
+	share.is_shared = false;
+	frozen = &sym->table.sources[table_source(&sym->table, SOURCE_INTERP, &proc, 0)];
+	frozen->tenant = proc.tenant;
+	frozen->search_ns = UINT64_C(10000000000);
+	want_both(&proc, ids);
+	resolve_all();
+	assert_both(ids);
+	end_python(&proc);
+}
+
 /* The decoder is killed for one file: no other file is searched for that definition. */
 static void test_stuck_definition(void **state)
 {
@@ -375,6 +393,7 @@ int main(int argc, char **argv)
 		TEST(test_defs_are_not_waited_for),
 		TEST(test_defs_need_a_share),
 		TEST(test_defs_of_others_have_their_own_time),
+		TEST(test_frozen_modules_leave_definitions_their_time),
 		TEST(test_stuck_definition),
 		TEST(test_late_definition),
 		TEST(test_sources_of_frozen_modules_take_time),
