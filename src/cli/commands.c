@@ -382,8 +382,10 @@ int command_export(const struct options *options, struct error *err)
 	_cleanup_(profile_input_deinit) struct profile_input reading = {.fd = -1};
 	_cleanup_(viewer_deinit) struct viewer viewer = {.options = options,
 							 .folder.fd = -1};
-	int rc = export_check_output(&options->exporting, options->viewing.input, err);
+	int rc;
 
+	reading_begin();
+	rc = export_check_output(&options->exporting, options->viewing.input, err);
 	if (!rc)
 		rc = open_folder(&viewer, options->exporting.output, err);
 	if (!rc)
@@ -628,9 +630,11 @@ int command_diff(const struct options *options, struct error *err)
 							 .folder.fd = -1};
 	_cleanup_(readings_deinit) struct readings readings;
 	enum viewer_rights rights = RIGHTS_OWN;
-	int rc = check_diff_output(options, err);
+	int rc;
 
+	reading_begin();
 	readings_init(&readings);
+	rc = check_diff_output(options, err);
 	if (!rc)
 		rc = open_folder(&viewer, options->exporting.output, err);
 	if (!rc)

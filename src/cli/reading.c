@@ -65,12 +65,17 @@ static void find_writer(struct profile_input *r)
 	r->rights = RIGHTS_USER;
 }
 
+void reading_begin(void)
+{
+	if (geteuid())
+		(void)capabilities_keep(0, false);
+}
+
 int profile_input_open(const char *path, struct profile_input *ret, struct error *err)
 {
 	bool is_stdin = !strcmp(path, "-");
 
-	if (geteuid())
-		(void)capabilities_keep(0, false);
+	reading_begin();
 	*ret = (struct profile_input){.name = is_stdin ? "stdin" : path,
 				      .fd = STDIN_FILENO};
 	if (!is_stdin)

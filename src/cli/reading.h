@@ -36,9 +36,14 @@ struct named_files {
 };
 
 /**
- * Opens the profile at @path ("-": stdin), and finds out who may have written it. A
- * caller that is not root loses its capabilities, which only a recording needs.
- * Return: 0 or -errno with a message.
+ * Takes the capabilities of a caller that is not root, which only a recording needs. Call it
+ * before the first path of the command line is opened.
+ */
+void reading_begin(void);
+
+/**
+ * Opens the profile at @path ("-": stdin), and finds out who may have written it.
+ * reading_begin() is part of it. Return: 0 or -errno with a message.
  */
 int profile_input_open(const char *path, struct profile_input *ret, struct error *err);
 /** Decodes it. Return: 0 or -errno with a message. */

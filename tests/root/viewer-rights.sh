@@ -132,3 +132,18 @@ capable() {
 	! grep only_root_may cap.json
 }
 check capabilities-open-nothing capable
+
+# Nor do they lead its output through a closed folder, into one that anybody may write to.
+mkdir -m 700 shut && mkdir -m 777 shut/open
+writes_nowhere() {
+	for command in "html -o shut/open/page.html users.made.gz" \
+		"export -f folded -o shut/open/stacks users.made.gz" \
+		"diff -o shut/open/diff.txt users.made.gz users.made.gz"; do
+		# shellcheck disable=SC2086 # words
+		! setpriv --reuid=65533 --regid=65533 --clear-groups --inh-caps=+dac_read_search,+dac_override \
+			--ambient-caps=+dac_read_search,+dac_override "$here/lineburn" $command 2>err || return 1
+		grep -q "cannot write shut/open/.*: Permission denied" err || { cat err; return 1; }
+	done
+	[ -z "$(ls shut/open)" ]
+}
+check capabilities-write-nothing writes_nowhere
