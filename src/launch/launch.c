@@ -59,17 +59,28 @@ void launch_user_find(struct launch_user *ret)
 		strcpy(ret->name, user.name);
 }
 
+static bool is_parent_of(uint32_t ppid, uid_t uid)
+{
+	_cleanup_close_ int dir = proc_dir_open_here(ppid);
+	struct proc_status status;
+
+	return dir >= 0 && !proc_dir_status(dir, &status) && status.real_uid == uid;
+}
+
 /*
- * sudo keeps the real uid of its caller, and becomes root. A program of the caller's that
- * is only called sudo is not root, and root's own sudo has another caller, whose
- * environment is not for this user.
+ * sudo becomes root, and keeps the real uid of its caller; before sudo 1.9.4 that becomes
+ * root's, too, and the caller is its parent. A program of the caller's that is only called
+ * sudo is not root, and root's own sudo has another caller, whose environment is not for this
+ * user.
  */
 static bool is_sudo_of(int proc_dir, const struct proc_stat *stat, uid_t uid)
 {
 	struct proc_status status;
 
 	return !strcmp(stat->comm, "sudo") && !proc_dir_status(proc_dir, &status) &&
-	       status.uid == 0 && status.real_uid == uid;
+	       status.uid == 0 &&
+	       (status.real_uid == uid ||
+		(status.real_uid == 0 && is_parent_of(stat->ppid, uid)));
 }
 
 /*
@@ -146,6 +157,10 @@ int launch_become(const struct launch_user *user)
 	gid_t groups[NGROUPS_MAX];
 	size_t nr = 0;
 
+	if (!env)
+		log_warning("the command has the environment that sudo made: no sudo of "
+			    "user %u is above lineburn, whose own one it could have",
+			    (unsigned int)user->uid);
 	if (user->name[0])
 		nr = user_groups(user->name, user->gid, groups, NGROUPS_MAX);
 	if (setgroups(nr, groups) || setresgid(user->gid, user->gid, user->gid) ||

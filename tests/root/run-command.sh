@@ -219,13 +219,18 @@ sudo_environment() {
 		os.write(write, b"x")
 		os.wait()
 	END
-	setpriv --ruid 65534 env LB_CALLER=user ./sudo -p -c 'setpriv --reuid 0 sh ./environment.sh; exit' >of.user 2>&1
+	setpriv --ruid 65534 env LB_CALLER=user ./sudo -p -c 'setpriv --reuid 0 sh ./environment.sh; exit' >of.user 2>user.err
 	LB_CALLER=root ./sudo -c 'setpriv --ruid 65534 env LB_CALLER=user ./sudo -p -c "
-		setpriv --reuid 0 sh ./environment.sh; exit"; exit' >of.inner 2>&1
-	LB_CALLER=root ./sudo -c 'sh ./environment.sh; exit' >of.root 2>&1
-	LB_CALLER=program python3 environment.py >of.program 2>&1
-	said=$(head -qn 1 of.user of.inner of.root of.program | tr '\n' ' ')
-	[ "$said" = "of user of user of nobody of nobody " ] || { echo "$said"; return 1; }
+		setpriv --reuid 0 sh ./environment.sh; exit"; exit' >of.inner 2>inner.err
+	# Before 1.9.4 its real uid was root's, too.
+	setpriv --ruid 65534 env LB_CALLER=user sh -p -c \
+		'setpriv --ruid 0 ./sudo -c "sh ./environment.sh; exit"; exit' >of.old 2>old.err
+	LB_CALLER=root ./sudo -c 'sh ./environment.sh; exit' >of.root 2>root.err
+	LB_CALLER=program python3 environment.py >of.program 2>program.err
+	said=$(head -qn 1 of.user of.inner of.old of.root of.program | tr '\n' ' ')
+	warned=$(grep -l "environment that sudo made" ./*.err | tr '\n' ' ')
+	said="$said$warned"
+	[ "$said" = "of user of user of user of nobody of nobody ./program.err ./root.err " ] || { echo "$said"; return 1; }
 }
 check sudo-environment sudo_environment
 
