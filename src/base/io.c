@@ -206,12 +206,13 @@ int io_folder_open(const char *path, struct io_folder *ret)
 	char self[64], real[PATH_MAX];
 	ssize_t len;
 
-	*ret = (struct io_folder){.fd = -1};
+	*ret = (struct io_folder){.fd = -1, .failed = -ENOMEM};
 	if (!copy)
-		return -ENOMEM;
+		return ret->failed;
 	ret->fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (ret->fd < 0)
-		return -errno;
+	ret->failed = ret->fd < 0 ? -errno : 0;
+	if (ret->failed)
+		return ret->failed;
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", ret->fd);
 	len = readlink(self, real, sizeof(real));
 	if (len > 0 && (size_t)len < sizeof(real))
@@ -228,6 +229,8 @@ int io_folder_use(struct io_folder *f)
 
 	if (f->fd >= 0 && !fstat(f->fd, &st) && st.st_nlink)
 		return 0;
+	if (f->failed)
+		return f->failed;
 	if (!f->real)
 		return -ENOENT;
 	fd = (int)syscall(SYS_openat2, AT_FDCWD, f->real, &how, sizeof(how));
@@ -516,7 +519,7 @@ int io_write_file_in(struct io_folder *f, const char *path, const void *data, si
 {
 	int rc = io_folder_use(f);
 
-	if (rc == -ENOENT)
+	if (rc == -ENOENT && !f->failed)
 		return error_set(
 			err, rc,
 			"cannot write %s: its folder was removed meanwhile; choose "

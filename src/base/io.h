@@ -127,12 +127,13 @@ int io_check_output(const char *path, struct error *err);
  */
 struct io_folder {
 	int fd; /* -1: not open */
+	int failed; /* why it could not be opened: a negative errno */
 	char *real; /* heap: its path without links when it was opened; NULL: not known */
 };
 
 /**
- * Opens the folder of the file @path; @ret is closed on failure. io_folder_close() closes
- * it. Return: 0 or a negative errno.
+ * Opens the folder of the file @path; @ret is closed on failure, and keeps the reason.
+ * io_folder_close() closes it. Return: 0 or a negative errno.
  */
 int io_folder_open(const char *path, struct io_folder *ret);
 

@@ -43,7 +43,7 @@ void output_open_folder(const struct sampling *o, const char *path, struct io_fo
 	struct launch_user user;
 	struct creds creds;
 
-	ret->fd = -1;
+	*ret = (struct io_folder){.fd = -1, .failed = -EPERM};
 	if (be_owner(o, &user, &creds, NULL))
 		return;
 	io_folder_open(path, ret);
