@@ -7,6 +7,7 @@
 #include "analyze/source.h"
 #include "base/log.h"
 #include "base/private_rss.h"
+#include "record/wakeups.h"
 
 /* Growth since the last renewal that triggers another one at the end of a window. */
 #define RENEW_IMAGES 8192
@@ -128,8 +129,11 @@ static int read_source(void *ctx, const char *path, char **ret, size_t *ret_len,
 {
 	struct naming *n = ctx;
 	struct look_facts facts = {0};
-	int rc = source_names_read(&n->builder.files, path, ret, ret_len, &facts);
+	int rc;
 
+	if (n->can_be_cut && wakeups_end_is_pending())
+		return -EINTR;
+	rc = source_names_read(&n->builder.files, path, ret, ret_len, &facts);
 	*ret_mtime_ns = facts.mtime_ns;
 	return rc;
 }

@@ -42,6 +42,7 @@ struct naming {
 	} renewed;
 	uint64_t names_dropped, addresses_dropped; /* before the last renewal */
 	bool said_too_small;
+	bool can_be_cut; /* a signal that ends the recording also ends the reading of sources */
 };
 
 /**

@@ -468,6 +468,43 @@ static int pass_failed(struct recorder *r, struct error *err)
 	return pass_end(r, err);
 }
 
+/* Has the pass, which was not named to its end, no more wait for names. */
+static void hurry(struct recorder *r)
+{
+	struct window *w = &r->window;
+
+	naming_hurry(&r->naming);
+	if (!*w->note)
+		snprintf(w->note, sizeof(w->note),
+			 "names and source text may be missing: a signal asked for the "
+			 "end while they were looked up");
+}
+
+/*
+ * Who sends a signal when sampling has ended does not want to wait: what has no name yet
+ * gets none, so that the samples are written. The next signal kills. A hang-up says
+ * nothing new: the terminal and the shell tell it in turn.
+ */
+static void take_late_signals(struct recorder *r)
+{
+	struct wakeup_signal signal;
+	bool ends = false;
+
+	while (wakeups_take_signal(r->wakeups, &signal))
+		ends |= signal.number == SIGINT || signal.number == SIGTERM ||
+			signal.number == SIGQUIT;
+	if (ends && !r->is_hurried) {
+		r->is_hurried = true;
+		log_warning("the samples are %s; one more signal discards them",
+			    does_steps(r) ? "written now, without the names and the "
+					    "source text that are still missing"
+					  : "being written");
+		wakeups_let_signals_kill(r->wakeups);
+	}
+	if (r->is_hurried && does_steps(r))
+		hurry(r);
+}
+
 static int pass_step(struct recorder *r, struct error *err)
 {
 	struct pass *p = &r->pass;
@@ -486,9 +523,12 @@ static int pass_step(struct recorder *r, struct error *err)
 		return profile_builder_add_code(&r->naming.builder) ? pass_failed(r, err)
 								    : 0;
 	case PASS_SOURCES:
+		r->naming.can_be_cut = p->kind == PASS_LAST;
 		if (!r->is_hurried && wants_sources(r) &&
 		    naming_collect_sources(&r->naming, &r->config->attribution))
 			return pass_failed(r, err);
+		if (p->kind == PASS_LAST)
+			take_late_signals(r);
 		/* Last, because sources of targets may be refused or late, too. */
 		account_fill(&r->account, &r->window, &r->intake, &r->naming);
 		p->step = PASS_WRITE;
@@ -500,39 +540,6 @@ static int pass_step(struct recorder *r, struct error *err)
 		return pass_end(r, err);
 	}
 	return 0;
-}
-
-/*
- * Who sends a signal when sampling has ended does not want to wait: what has no name yet
- * gets none, so that the samples are written. The next signal kills. A hang-up says
- * nothing new: the terminal and the shell tell it in turn.
- */
-static void take_late_signals(struct recorder *r)
-{
-	struct wakeup_signal signal;
-	bool ends = false;
-
-	while (wakeups_take_signal(r->wakeups, &signal))
-		ends |= signal.number == SIGINT || signal.number == SIGTERM ||
-			signal.number == SIGQUIT;
-	if (!ends || r->is_hurried)
-		return;
-	r->is_hurried = true;
-	log_warning("the samples are written now, without the names and the source text "
-		    "that are still missing; one more signal discards them");
-	wakeups_let_signals_kill(r->wakeups);
-}
-
-/* Has the pass, which was not named to its end, no more wait for names. */
-static void hurry(struct recorder *r)
-{
-	struct window *w = &r->window;
-
-	naming_hurry(&r->naming);
-	if (!*w->note)
-		snprintf(w->note, sizeof(w->note),
-			 "names and source text may be missing: a signal asked for the "
-			 "end while they were looked up");
 }
 
 /* Waits until the pass can go on, or a signal comes. Return: whether it can. */
@@ -562,8 +569,6 @@ static int pass_finish(struct recorder *r, struct error *err)
 	while (!rc && is_in_pass(r)) {
 		can_go_on = wait_for_step(r);
 		take_late_signals(r);
-		if (r->is_hurried && does_steps(r))
-			hurry(r);
 		if (can_go_on || does_steps(r))
 			rc = pass_step(r, err);
 	}
@@ -844,8 +849,8 @@ int recorder_run(struct recorder *r, struct error *err)
 	if (!rc && !r->config->dry_run)
 		rc = write_rest(r, err);
 	wakeups_let_hangup_kill(r->wakeups);
-	/* The listing of run ends if nobody reads it. */
-	if (r->intake.launch)
+	/* The listing of run ends if nobody reads it, unless there is an error to tell. */
+	if (r->intake.launch && !rc)
 		caller_heed_pipe();
 	return rc;
 }
