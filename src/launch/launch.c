@@ -94,12 +94,19 @@ static int find_sudo(uid_t uid)
 
 	for (int i = 0; i < MAX_ANCESTORS && pid > 1; i++) {
 		_cleanup_close_ int dir = proc_dir_open_here((uint32_t)pid);
+		struct proc_status status;
 		struct proc_stat stat;
 
 		if (dir < 0 || proc_dir_stat(dir, &stat))
 			break;
 		if (is_sudo_of(dir, &stat, uid))
 			return take_fd(&dir);
+		/*
+		 * What is above a program of a user's is not known to have run this: root's
+		 * "sudo -u USER program" may be, with an environment of root's.
+		 */
+		if (proc_dir_status(dir, &status) || status.real_uid)
+			break;
 		pid = (pid_t)stat.ppid;
 	}
 	return -ESRCH;
@@ -158,9 +165,10 @@ int launch_become(const struct launch_user *user)
 	size_t nr = 0;
 
 	if (!env)
-		log_warning("the command has the environment that sudo made: no sudo of "
-			    "user %u is above lineburn, whose own one it could have",
-			    (unsigned int)user->uid);
+		log_warning(
+			"the command has the environment that sudo made: that of user "
+			"%u, who called sudo, was not found or cannot be read",
+			(unsigned int)user->uid);
 	if (user->name[0])
 		nr = user_groups(user->name, user->gid, groups, NGROUPS_MAX);
 	if (setgroups(nr, groups) || setresgid(user->gid, user->gid, user->gid) ||

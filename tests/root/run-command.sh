@@ -226,11 +226,16 @@ sudo_environment() {
 	setpriv --ruid 65534 env LB_CALLER=user sh -p -c \
 		'setpriv --ruid 0 ./sudo -c "sh ./environment.sh; exit"; exit' >of.old 2>old.err
 	LB_CALLER=root ./sudo -c 'sh ./environment.sh; exit' >of.root 2>root.err
+	# Root called this sudo, below one of the user's; and the user's program one that has another name.
+	ln -s sudo other
+	setpriv --ruid 65534 env LB_CALLER=root sh -p -c \
+		'setpriv --ruid 0 ./sudo -c "setpriv --ruid 65534 ./other -p -c \"setpriv --reuid 0 sh ./environment.sh; exit\"; exit"; exit' \
+		>of.hook 2>hook.err
 	LB_CALLER=program python3 environment.py >of.program 2>program.err
-	said=$(head -qn 1 of.user of.inner of.old of.root of.program | tr '\n' ' ')
+	said=$(head -qn 1 of.user of.inner of.old of.hook of.root of.program | tr '\n' ' ')
 	warned=$(grep -l "environment that sudo made" ./*.err | tr '\n' ' ')
 	said="$said$warned"
-	[ "$said" = "of user of user of user of nobody of nobody ./program.err ./root.err " ] || { echo "$said"; return 1; }
+	[ "$said" = "of user of user of user of nobody of nobody of nobody ./hook.err ./program.err ./root.err " ] || { echo "$said"; return 1; }
 }
 check sudo-environment sudo_environment
 
