@@ -31,10 +31,11 @@ enum source_kind {
 struct source_user {
 	const struct process *process;
 	struct tenant tenant; /* its own */
-	uid_t uid;
 	uint64_t root_id; /* the root that it must have: process_may_open_in() */
 	const char *path; /* of the file, as it sees it; interned */
 };
+
+#define SOURCE_MAX_CAME UINT8_MAX
 
 struct source {
 	enum source_kind kind;
@@ -56,13 +57,12 @@ struct source {
 	size_t nr_wanting;
 	struct tenant tenant;
 	/*
-	 * FILE: the last users that can open its debug files, with a process of each. What
+	 * FILE: the last tenants that can open its debug files, with a process of each. What
 	 * one may not read is opened with the rights of another: nobody decides for the others.
 	 */
 	struct source_user users[SOURCE_MAX_WANTING];
 	size_t nr_users;
-	uint64_t came; /* a bit for each that was ever added */
-	uint8_t nr_came; /* bits of came: who comes back is none that comes */
+	uint8_t nr_came; /* added since was_denied, and 1; up to SOURCE_MAX_CAME */
 	bool was_denied; /* there was a debug file that none of them might read */
 	bool in_memory; /* FILE: a memfd: no files in the same directory */
 	uint32_t *pending; /* entries to resolve */

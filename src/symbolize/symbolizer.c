@@ -208,31 +208,19 @@ static void note_wanting(struct source *source, struct tenant who)
 	source->wanting[source->nr_wanting++] = who;
 }
 
-/* A place for each user in source.came; some share one. */
-static uint64_t came_bit(const struct source_user *user)
-{
-	uint64_t hash = hash_u64(hash_u64(0, user->tenant.container), user->tenant.uid);
-
-	return UINT64_C(1) << hash_u64(hash, user->uid) % 64;
-}
-
-/*
- * @proc can open its debug files: maybe more of them than those who came before. Users of one
- * container, too, may each read others.
- */
+/* @proc can open its debug files: more of them than those who came before may read. */
 static void note_user(struct source *source, const struct process *proc,
 		      const struct mapping *m)
 {
 	const struct source_user user = {.process = proc,
 					 .tenant = proc->tenant,
-					 .uid = proc->uid,
 					 .root_id = proc->root_id,
 					 .path = m->path};
 
 	for (size_t i = 0; i < source->nr_users; i++) {
 		struct source_user *known = &source->users[i];
 
-		if (!tenant_is_same(known->tenant, user.tenant) || known->uid != user.uid)
+		if (!tenant_is_same(known->tenant, user.tenant))
 			continue;
 		if (!process_may_open_in(known->process, known->root_id))
 			*known = user;
@@ -242,8 +230,9 @@ static void note_user(struct source *source, const struct process *proc,
 		memmove(source->users, source->users + 1,
 			--source->nr_users * sizeof(user));
 	source->users[source->nr_users++] = user;
-	source->nr_came += !(source->came & came_bit(&user));
-	source->came |= came_bit(&user);
+	/* Before that, there is nothing that he could open. */
+	if (!source->nr_came || (source->was_denied && source->nr_came < SOURCE_MAX_CAME))
+		source->nr_came++;
 }
 
 /*
