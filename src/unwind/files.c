@@ -144,24 +144,30 @@ void unwind_files_free(struct unwind_files *f)
 
 /* ---- objects ---- */
 
-/*
- * It may be shared again. So may all with its key, which the kernel's table has once: a file of
- * an image's layer, which several containers have in mounts of their own, or one that was
- * written to in its place.
- */
+/* It may be shared again. */
 static void unshare(struct unwind_files *f, struct unwind_file *file)
 {
-	struct lb_unwind_file_key key = file->shared;
-
+	if (file->shared.inode)
+		unwind_file_unshare(f->tables, &file->shared, file->payer);
+	file->shared = (struct lb_unwind_file_key){0};
 	file->is_shared = false;
-	for (size_t i = 0; key.inode && i < f->nr_files; i++) {
+}
+
+/*
+ * The kernel's table has a key once, but several files may have it: a file of an image's layer,
+ * which containers have in mounts of their own, or one that was written to in its place. The
+ * last one is shared, the others may be again after a pause.
+ */
+static void unshare_namesakes(struct unwind_files *f,
+			      const struct lb_unwind_file_key *key)
+{
+	for (size_t i = 0; i < f->nr_files; i++) {
 		struct unwind_file *one = &f->files[i];
 
-		if (memcmp(&one->shared, &key, sizeof(key)))
+		if (memcmp(&one->shared, key, sizeof(*key)) != 0)
 			continue;
-		unwind_file_unshare(f->tables, &key, one->payer);
-		one->shared = (struct lb_unwind_file_key){0};
-		one->is_shared = false;
+		unshare(f, one);
+		one->share_after_ns = clock_now_ns() + PAUSE_NS;
 	}
 }
 
@@ -405,6 +411,8 @@ static void share(struct unwind_files *f, uint32_t id, const struct mapping *m,
 	key = key_of(m);
 	value.size_bytes = is_vdso ? f->vdso_bytes : m->file->size_bytes;
 	value.mtime_ns = is_vdso ? 0 : m->file->mtime_ns;
+	if (!is_vdso)
+		unshare_namesakes(f, &key);
 	if (unwind_file_share(f->tables, &key, &value, &file->payer)) {
 		file->share_after_ns = clock_now_ns() + PAUSE_NS;
 		return;

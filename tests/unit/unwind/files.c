@@ -1214,11 +1214,20 @@ static void files_with_one_key_are_shared_by_turns(void **state)
 	segment(&m);
 	segment(&other);
 	assert_int_equal(fake_kernel_file(&key)->first_page, segment(&other));
+	segment(&m); /* not at each new process of one of them */
+	assert_int_equal(fake_kernel_file(&key)->first_page, segment(&other));
 	files[SMALL].fd = -1; /* the first container ends */
 	unwind_files_forget(f);
-	segment(&other);
 	assert_non_null(fake_kernel_file(&key));
 	assert_int_equal(fake_kernel_file(&key)->first_page, segment(&other));
+	files[SMALL].fd = FD(SMALL);
+	files[OTHER].fd = -1; /* the second one does */
+	unwind_files_forget(f);
+	assert_null(fake_kernel_file(&key));
+	fake_now_ns += SECOND_NS;
+	segment(&m);
+	assert_non_null(fake_kernel_file(&key));
+	assert_int_equal(fake_kernel_file(&key)->first_page, segment(&m));
 }
 
 static void closed_files_are_kept_for_a_minute(void **state)
