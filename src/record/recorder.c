@@ -496,9 +496,10 @@ static void take_late_signals(struct recorder *r)
 	if (ends && !r->is_hurried) {
 		r->is_hurried = true;
 		log_warning("the samples are %s; one more signal discards them",
-			    does_steps(r) ? "written now, without the names and the "
-					    "source text that are still missing"
-					  : "being written");
+			    does_steps(r) || r->pass.kind != PASS_LAST
+				    ? "written now, without the names and the "
+				      "source text that are still missing"
+				    : "being written");
 		wakeups_let_signals_kill(r->wakeups);
 	}
 	if (r->is_hurried && does_steps(r))
