@@ -12,6 +12,7 @@ import glob
 import json
 import os
 import platform
+import re
 import shutil
 import signal
 import subprocess
@@ -432,10 +433,10 @@ def callers_while_replaced(name, program, ending, large_ending=""):
         recording = Recording(name, "-p", str(pages.pid))
         first = until_caller_known(pages, recording, f"through 1 {small}", "by-through")
         pages.do(f"through 100 {small}")
-        # Equal stacks of both codes would be ambiguous in one drain, which is once a second.
-        time.sleep(1.5)
+        # Equal stacks of both codes would be ambiguous in one drain. A snapshot has all samples so far.
+        recording.snapshot()
         pages.do(f"through 100 {large}")
-        time.sleep(1.5)
+        recording.snapshot()
         pages.do(f"through 100 {large}")
         profile = recording.profile()
     equal("pages", profile.line("through"), first + 300)
@@ -592,9 +593,11 @@ def losses():
 
     python.stdout.readline()
     recording = Recording("losses", "-p", str(python.pid))
-    for i in range(50):  # lineburn recognizes the interpreter
+    for i in range(1000):
         do(f"{i} {i + 1} 0")
-        time.sleep(0.02)
+        recording.snapshot()
+        if any(re.fullmatch(r"f[0-9]+", function["name"]) for function in Profile(recording.path).json["functions"]):
+            break  # lineburn has recognized the interpreter
     recording.signal(signal.SIGSTOP)
     do(f"0 12000 {PROGRAMS}")
     recording.signal(signal.SIGCONT)
@@ -619,11 +622,13 @@ MAPPINGS = 33000
 def loses(counter, name, pages):
     """The loss counter is above zero after the process was sampled for a while; no sample is lost."""
     recording = Recording(name, "-p", str(pages.pid))
-    for _ in range(20):
+    for nr in range(1, 1000):
         pages.do("touch 1")
-        time.sleep(0.02)
+        recording.snapshot()
+        if Profile(recording.path).losses[counter]:
+            break
     profile = recording.profile("--runtime")  # shows the C code of a Python
-    profile.must_have(20)
+    profile.must_have(nr)
     if not profile.losses[counter]:
         raise AssertionError(f"{counter} is 0: {profile.losses}")
     return profile

@@ -253,10 +253,15 @@ kill $sleeper
 wait 2>/dev/null
 
 ends_with_target() {
-	"$hot" 7 &
+	"$hot" 100000 &
 	short=$!
 	begin=$(date +%s)
-	timeout 200 "$LB" record -p $short -d 150 -o with.pb.gz 2>err || { tail -n 1 err; return 1; }
+	"$LB" record -p $short -d 150 -o with.pb.gz 2>err &
+	recorder=$!
+	wait_until 60 records $recorder || { echo "it does not begin"; kill $short; return 1; }
+	works $short 50 || { echo "it gets no CPU"; kill $short; return 1; }
+	kill $short
+	wait $recorder || { tail -n 1 err; return 1; }
 	[ $(($(date +%s) - begin)) -lt 100 ] || { echo "it went on without its target"; return 1; }
 }
 check ends-with-target ends_with_target

@@ -108,8 +108,9 @@ also_done
 not_frozen() {
 	longest=$(frozen ./nobodys) || { echo "$longest"; return 1; }
 	echo "longest fork: $longest s"
-	# A delayed fork waits for nearly all of the 8 s; on a busy machine others take tenths of a second.
-	[ "${longest%.*}" -lt 2 ]
+	# A delayed fork waits for nearly all of the 8 s; on a busy machine others take tenths of a second,
+	# and some where the host takes both CPUs away.
+	[ "${longest%.*}" -lt 6 ]
 }
 if [ -c /dev/fuse ]; then
 	figure uprobes-fork-not-held not_frozen

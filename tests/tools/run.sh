@@ -348,7 +348,7 @@ SCRIPT
 ! readlink "/proc/$(cat "$work/before")/exe" >"$work/out"
 verdict "tests/root/run.sh ends what a script has left" $?
 cp "$top/tests/root/lib.sh" "$work/again/tests/root/"
-SCRIPT_SECONDS=1 once root "a script may take so long" 1 "1 passed, 1 failed, 0 skipped" <<'SCRIPT'
+SCRIPT_SECONDS=5 once root "a script may take so long" 1 "1 passed, 1 failed, 0 skipped" <<'SCRIPT'
 . "$TOP/tests/root/lib.sh"
 trap 'rm "$BEFORE"' EXIT
 : >"$BEFORE"

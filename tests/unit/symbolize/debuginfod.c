@@ -81,7 +81,7 @@ static pid_t start_server(int *ret_port)
 		       dir, port, NULL);
 		_exit(127);
 	}
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < 1200; i++) {
 		struct sockaddr_in addr = {.sin_family = AF_INET,
 					   .sin_port = htons((uint16_t)*ret_port),
 					   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
