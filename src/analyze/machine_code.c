@@ -422,9 +422,12 @@ static bool is_kernel(const struct code_samples *s, uint32_t location)
 static void weigh_stack(struct code_samples *s, uint32_t sample, struct weight w)
 {
 	const struct profile_sample *stack = &s->p->samples[sample];
-	const uint32_t *locations = &s->p->sample_locations[stack->first_location];
+	const uint32_t *locations;
 	uint32_t leaf = 0;
 
+	if (!stack->nr_locations) /* there may be no locations at all */
+		return;
+	locations = &s->p->sample_locations[stack->first_location];
 	while (leaf < stack->nr_locations && is_kernel(s, locations[leaf]))
 		leaf++;
 	for (uint32_t i = leaf; i < stack->nr_locations; i++) {
