@@ -45,7 +45,7 @@ _Noreturn static void start_browser(char *path, const struct launch_user *user,
 	/* Before the fork: an orphan has no sudo above it, which has the user's PATH. */
 	int rc = user->is_other ? launch_become(user) : 0;
 
-	if (!rc) {
+	if (rc >= 0) {
 		rc = fork();
 		if (rc > 0)
 			_exit(0);

@@ -83,6 +83,14 @@ static bool is_sudo_of(int proc_dir, const struct proc_stat *stat, uid_t uid)
 		(status.real_uid == 0 && is_parent_of(stat->ppid, uid)));
 }
 
+static bool is_lineburn(int proc_dir)
+{
+	struct stat ours, its;
+
+	return !stat("/proc/self/exe", &ours) && !fstatat(proc_dir, "exe", &its, 0) &&
+	       ours.st_dev == its.st_dev && ours.st_ino == its.st_ino;
+}
+
 /*
  * Finds the innermost sudo of @uid above us, which has that user's environment. With a
  * terminal of its own (use_pty) that is a child of sudo, with the same environment.
@@ -91,6 +99,7 @@ static bool is_sudo_of(int proc_dir, const struct proc_stat *stat, uid_t uid)
 static int find_sudo(uid_t uid)
 {
 	pid_t pid = getppid();
+	bool is_ours = true; /* some of our own processes have become the user already */
 
 	for (int i = 0; i < MAX_ANCESTORS && pid > 1; i++) {
 		_cleanup_close_ int dir = proc_dir_open_here((uint32_t)pid);
@@ -105,7 +114,8 @@ static int find_sudo(uid_t uid)
 		 * What is above a program of a user's is not known to have run this: root's
 		 * "sudo -u USER program" may be, with an environment of root's.
 		 */
-		if (proc_dir_status(dir, &status) || status.real_uid)
+		is_ours = is_ours && is_lineburn(dir);
+		if (!is_ours && (proc_dir_status(dir, &status) || status.real_uid))
 			break;
 		pid = (pid_t)stat.ppid;
 	}
@@ -164,18 +174,13 @@ int launch_become(const struct launch_user *user)
 	gid_t groups[NGROUPS_MAX];
 	size_t nr = 0;
 
-	if (!env)
-		log_warning(
-			"the command has the environment that sudo made: that of user "
-			"%u, who called sudo, was not found or cannot be read",
-			(unsigned int)user->uid);
 	if (user->name[0])
 		nr = user_groups(user->name, user->gid, groups, NGROUPS_MAX);
 	if (setgroups(nr, groups) || setresgid(user->gid, user->gid, user->gid) ||
 	    setresuid(user->uid, user->uid, user->uid))
 		return -errno;
 	set_environ(env);
-	return 0;
+	return env ? LAUNCH_BECAME : LAUNCH_BECAME_WITHOUT_ENVIRONMENT;
 }
 
 /* For larger files, tables are built when the code is hit. */
@@ -183,9 +188,9 @@ int launch_become(const struct launch_user *user)
 
 /*
  * Maps the file before it is executed, so that the tables for its code can be built
- * while the command waits.
+ * while the command waits. Return: whether there is one that may be read.
  */
-static void map_command(const char *name)
+static bool map_command(const char *name)
 {
 	_cleanup_close_ int fd = command_file_open(name);
 	struct stat st;
@@ -195,6 +200,7 @@ static void map_command(const char *name)
 			NULL,
 			(size_t)(st.st_size < MAP_MAX_BYTES ? st.st_size : MAP_MAX_BYTES),
 			PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	return fd >= 0;
 }
 
 _Noreturn static void child(char **argv, const struct launch_user *user, bool python_hook,
@@ -210,9 +216,13 @@ _Noreturn static void child(char **argv, const struct launch_user *user, bool py
 	 * With the user's id and PATH, so that exec finds the same file. All of this before
 	 * sampling: from then on, what this process does counts as the command's.
 	 */
-	if (!rc) {
+	if (rc >= 0) {
 		python_hook_set_environ(python_hook, argv[0]);
-		map_command(argv[0]);
+		if (map_command(argv[0]) && rc == LAUNCH_BECAME_WITHOUT_ENVIRONMENT)
+			log_warning("the command has the environment that sudo made: "
+				    "that of user %u, who called sudo, was not found or "
+				    "cannot be read",
+				    (unsigned int)user->uid);
 	}
 	send(go_fd, "", 1, MSG_NOSIGNAL);
 	do
@@ -221,7 +231,7 @@ _Noreturn static void child(char **argv, const struct launch_user *user, bool py
 	if (n != 1)
 		/* launch_go() was not called, or lineburn died */
 		_exit(EXIT_OWN_FAILURE);
-	if (!rc) {
+	if (rc >= 0) {
 		execvp(argv[0], argv);
 		rc = -errno;
 	}

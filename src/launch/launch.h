@@ -23,9 +23,14 @@ struct launch_user {
 
 /** Reads SUDO_UID and SUDO_GID if we are root, else uses our own ids. */
 void launch_user_find(struct launch_user *ret);
+enum {
+	LAUNCH_BECAME,
+	LAUNCH_BECAME_WITHOUT_ENVIRONMENT, /* it was not found, or cannot be read */
+};
+
 /**
  * Gives this process, a child that will execute a program, the user's ids, groups and
- * environment from before sudo. Return: 0 or -errno.
+ * environment from before sudo. Return: one of these or -errno.
  */
 int launch_become(const struct launch_user *user);
 /**

@@ -1049,7 +1049,7 @@ MUTANTS = [
      "status.uid == 0 &&\n", "true &&\n"),
     ("sudo-above-the-users-program", "the command has the environment of a sudo of root's that called the user's program",
      "src/launch/launch.c", "root run-command",
-     "\t\tif (proc_dir_status(dir, &status) || status.real_uid)\n", "\t\tif (proc_dir_status(dir, &status))\n"),
+     "(proc_dir_status(dir, &status) || status.real_uid)", "proc_dir_status(dir, &status)"),
     ("sudo-before-1.9.4", "the environment of a user whose sudo has root's real uid is not found",
      "src/launch/launch.c", "root run-command",
      "(status.real_uid == 0 && is_parent_of(stat->ppid, uid))", "(status.real_uid == 0 && stat->ppid == uid)"),
