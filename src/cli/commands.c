@@ -58,7 +58,8 @@ static int ask_for_page(const struct options *options, struct error *err)
 static int show_run(const struct recorder *r, const struct options *o, struct error *err)
 {
 	struct profile *p = recorder_profile(r);
-	const struct named_files named = {.is_strangers = false};
+	/* A command of root's may have started programs of others, who name any file. */
+	const struct named_files named = {.is_careful = !geteuid()};
 	struct pager pager;
 	int rc;
 
@@ -75,7 +76,8 @@ static int show_run(const struct recorder *r, const struct options *o, struct er
 	}
 	/*
 	 * Sources that were not stored are read as the calling user: this process became
-	 * that user (rights_keep_to_record()).
+	 * that user (rights_keep_to_record()). As root it cannot become nobody any more, and
+	 * reads none.
 	 */
 	pager_open(&pager, !o->viewing.no_pager);
 	pager_begin(&pager);

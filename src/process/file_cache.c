@@ -407,6 +407,16 @@ static struct target_file *fail(struct file_cache *c, struct cached_file *known,
 	return &e->file;
 }
 
+/*
+ * Could the file of a process that lives only not be opened yet? It or its tenant is late,
+ * somebody has a lease of it (EAGAIN), or no opener was there.
+ */
+static bool is_later(const struct file_source *source, int why)
+{
+	return source->proc_dir >= 0 &&
+	       (why == ETIMEDOUT || why == EBUSY || why == EIO || why == EAGAIN);
+}
+
 void file_cache_share(struct file_cache *c)
 {
 	c->quota = (struct quota){.what = "known files",
@@ -416,6 +426,7 @@ void file_cache_share(struct file_cache *c)
 
 /*
  * Stores the opened file of @f in @known, or in a new entry if that has a file already.
+ * Return: as file_cache_open()
  */
 static struct target_file *keep(struct file_cache *c, struct cached_file *known,
 				const struct mapping *m, const struct file_source *source,
@@ -430,7 +441,8 @@ static struct target_file *keep(struct file_cache *c, struct cached_file *known,
 	if (fd < 0) {
 		fd_budget_give(c->budget, source->tenant);
 		c->budget->nr_refused += fd == -EMFILE || fd == -ENFILE;
-		return fail(c, known, m, source->tenant, -fd);
+		return is_later(source, -fd) ? NULL
+					     : fail(c, known, m, source->tenant, -fd);
 	}
 	if (!e || e->file.fd >= 0)
 		e = add_entry(c, known, m, source->tenant);
@@ -531,14 +543,14 @@ static struct target_file *find_or_open(struct file_cache *c, const struct mappi
 	if (known && known->file.fd >= 0 && is_current(known, m, source))
 		return &known->file;
 	why = find_mapped(m, source, &f);
-	if (why && source->no_path)
+	if (why && (source->no_path || is_later(source, why)))
 		return NULL;
 	if (why)
 		why = find_by_path(c, m, source, &f);
 	if (why)
-		return known && known->file.fd >= 0
-			       ? &known->file
-			       : fail(c, known, m, source->tenant, why);
+		return known && known->file.fd >= 0 ? &known->file
+		       : is_later(source, why)      ? NULL
+					       : fail(c, known, m, source->tenant, why);
 	same = find_identity(c, &f, m);
 	file = same ? recognise(c, same, known, m, f.by_path, source->tenant)
 		    : keep(c, known, m, source, &f);

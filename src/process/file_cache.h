@@ -51,7 +51,8 @@ DEFINE_CLEANUP(struct file_cache, file_cache_free);
  * build id. A path and build id seen before are answered from the cache without opening
  * anything.
  *
- * Return: never NULL for those kinds; fd -1 and open_errno when there is no such file.
+ * Return: NULL: it may be there, but could not be looked at yet; try again. fd -1 and
+ * open_errno when there is no such file.
  * A failure is cached too, and replaced when a later target can open the file.
  */
 struct target_file *file_cache_open(struct file_cache *c, const struct mapping *m,

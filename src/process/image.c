@@ -419,6 +419,7 @@ void image_add_mapping(struct process_table *t, struct image *img,
 	maps_add(&img->proc.maps, m); /* counts what it refuses, and may split another */
 	image_count_maps(t, img, before);
 	img->unopened = true;
+	img->late_until_ns = 0;
 	t->has_unopened |= img->proc.opened;
 	img->may_have_jit_code |= mapping_may_be_jit(m);
 	img->has_jitdump |= m->kind == MAPPING_JITDUMP;
@@ -711,14 +712,19 @@ static int pass_alive(struct process_table *t, int opened, uint32_t tgid,
 	return is_zombie(stat) ? open_alive(t, dir, tgid, stat) : take_fd(&dir);
 }
 
-/* Opens the directory of @tgid and reads its stat. */
+/* After all other errors it may be there, but could not be looked at. */
+static int gone_or(int rc)
+{
+	return rc == -ENOENT ? -ESRCH : rc;
+}
+
+/* Opens the directory of @tgid and reads its stat. Return: -ESRCH: it is gone. */
 static int open_process(struct process_table *t, uint32_t tgid, struct proc_stat *stat)
 {
 	_cleanup_close_ int dir = proc_dir_open(t->proc_fd, tgid);
+	int rc = dir < 0 ? dir : proc_dir_stat(dir, stat);
 
-	if (dir < 0 || proc_dir_stat(dir, stat))
-		return -ESRCH;
-	return pass_alive(t, take_fd(&dir), tgid, stat);
+	return rc ? gone_or(rc) : pass_alive(t, take_fd(&dir), tgid, stat);
 }
 
 /*
@@ -739,7 +745,12 @@ static int take_ahead(struct process_table *t, uint32_t tgid, unsigned int parts
 	return -ESTALE;
 }
 
-/* The same with more of it. @view  the caller frees it, whatever this returns */
+/*
+ * The same with more of it.
+ *
+ * @view  the caller frees it, whatever this returns
+ * Return: -ESRCH: it is gone.
+ */
 static int view_process(struct process_table *t, uint32_t tgid, unsigned int parts,
 			struct proc_view *view)
 {
@@ -751,11 +762,11 @@ static int view_process(struct process_table *t, uint32_t tgid, unsigned int par
 		*view = PROC_VIEW_NONE;
 		dir = proc_dir_open(t->proc_fd, tgid);
 		if (dir < 0)
-			return -ESRCH;
+			return gone_or(dir);
 		proc_view_read(dir, parts, view);
 	}
 	if (view->stat_rc)
-		return -ESRCH;
+		return gone_or(view->stat_rc);
 	if (!is_zombie(&view->stat))
 		return take_fd(&dir);
 	stat = view->stat;
@@ -913,10 +924,8 @@ struct image *image_from_proc(struct process_table *t, const struct lb_image *id
 	/* The process is known, but only with images that began after the sample. */
 	if (img && is_ticks_of(img, &stat))
 		return NULL;
-	img = image_for(t, id->tgid, &stat, who);
-	if (img && !stat.is_kernel_thread)
-		read_maps(t, img, dir);
-	return img;
+	/* Its mappings are read later, when it is known who pays for their names. */
+	return image_for(t, id->tgid, &stat, who);
 }
 
 void image_scan(struct process_table *t, uint32_t tgid)
@@ -955,6 +964,8 @@ void image_scan(struct process_table *t, uint32_t tgid)
 /* Most files opened, and the longest time, in one refresh; the rest waits for the next. */
 #define MAX_OPENS_AT_ONCE 1024
 #define IMAGE_OPENS_NS    (50 * CLOCK_MS_NS)
+/* Pause of an image some of whose files could not be looked at. */
+#define LATE_PAUSE_NS (10 * CLOCK_SECOND_NS)
 
 static bool wants_file(const struct mapping *m)
 {
@@ -967,6 +978,7 @@ struct opening {
 	struct file_source source;
 	unsigned int nr_left; /* files that may still be opened this time */
 	uint64_t until_ns; /* as CLOCK_MONOTONIC: until then */
+	bool is_late; /* one could not be looked at */
 };
 
 static bool may_open_one(struct opening *o)
@@ -992,6 +1004,7 @@ static size_t open_all(struct opening *o)
 		if (may_open_one(o)) {
 			m->file = file_cache_open(o->t->files, m, &o->source);
 			maps->nr_changes += m->file != NULL;
+			o->is_late |= !m->file;
 		}
 		nr_without += !m->file;
 	}
@@ -1018,7 +1031,7 @@ static int open_part(void *ctx, const struct mapping *now)
 	named.build_id_len = m->build_id_len;
 	memcpy(named.build_id, m->build_id, sizeof(named.build_id));
 	m->file = file_cache_open(o->t->files, &named, &o->source);
-	o->img->proc.maps.nr_changes++;
+	o->img->proc.maps.nr_changes += m->file != NULL;
 	return 0;
 }
 
@@ -1045,7 +1058,11 @@ static bool open_mapped_files(struct process_table *t, struct image *img, int pr
 	if (proc_dir >= 0 && o.nr_left)
 		proc_dir_maps(proc_dir, 0, t->pool, open_part, &o);
 	o.source.no_path = false;
-	return !open_all(&o);
+	o.is_late = false;
+	nr_without = open_all(&o);
+	if (o.is_late)
+		img->late_until_ns = clock_now_ns() + LATE_PAUSE_NS;
+	return !nr_without;
 }
 
 /*
@@ -1120,8 +1137,8 @@ static void read_while_alive(struct process_table *t, struct image *img, int pro
 
 /*
  * Opens its directory in /proc and keeps it open until image_forget_dir(), because a
- * new process is checked repeatedly while it loads its libraries. Return: borrowed; -1:
- * it is gone.
+ * new process is checked repeatedly while it loads its libraries. Return: borrowed;
+ * -ESRCH: it is gone; another negative errno: it may be there.
  */
 static int keep_dir(struct process_table *t, struct image *img)
 {
@@ -1144,7 +1161,7 @@ static int keep_dir(struct process_table *t, struct image *img)
 	t->viewed = img;
 	if (dir < 0 || !is_ticks_of(img, &t->view.stat)) {
 		image_forget_view(t);
-		return -1;
+		return dir < 0 ? dir : -ESRCH;
 	}
 	img->proc_dir = take_fd(&dir);
 	t->nr_dirs++;
@@ -1164,11 +1181,12 @@ void image_forget_view(struct process_table *t)
 
 void image_open_files(struct process_table *t, struct image *img, uint64_t now_ns)
 {
-	bool is_first = !img->was_read;
-	bool wants_dir = is_first || img->unopened || image_is_stale(t, img) ||
+	bool wants_dir = !img->was_read || image_is_stale(t, img) ||
 			 image_is_ended(img) ||
+			 (img->unopened && now_ns >= img->late_until_ns) ||
 			 (img->has_jitdump && img->proc.jitdump.fd < 0);
-	int dir = -1;
+	bool is_gone;
+	int dir = -ESRCH;
 
 	img->proc.opened = true;
 	if (img->proc.is_kernel_thread)
@@ -1179,14 +1197,20 @@ void image_open_files(struct process_table *t, struct image *img, uint64_t now_n
 		return;
 	if (img->is_newest && wants_dir)
 		dir = keep_dir(t, img);
+	/* It is late, or its tenant is, or no descriptor is free: again at the next look. */
+	if (dir < 0 && dir != -ESRCH)
+		return;
+	is_gone = dir < 0 && (!img->is_newest || wants_dir);
 	img->was_read = true;
 	use_reported_root(t, img);
+	strpool_serve(t->pool, img->proc.tenant); /* it may be known only now */
 	if (dir >= 0)
 		read_while_alive(t, img, dir);
-	if (img->unopened && open_mapped_files(t, img, dir))
+	if (img->unopened && (is_gone || now_ns >= img->late_until_ns) &&
+	    open_mapped_files(t, img, dir))
 		img->unopened = false;
 	look_at_jit_files(t, img, dir, now_ns);
-	if (dir >= 0 || (img->is_newest && !wants_dir))
+	if (!is_gone)
 		return;
 	/* The process is gone, but its exit event is late or was lost. */
 	image_end(img, now_ns);

@@ -34,6 +34,8 @@ struct image {
 	bool is_expected;
 	bool is_kept; /* it was sampled, and is its tenant's: it is not dropped any more */
 	bool unopened; /* new mappings since its files were opened */
+	uint64_t
+		late_until_ns; /* files that could not be looked at are tried again then */
 	bool was_read; /* its owner was read, if possible; waits for a sample */
 	bool owner_waits; /* it is gone, and its parent will be read: owner_fill_late() */
 	bool may_have_jit_code; /* it has, or had, a mapping that a JIT may have made */
@@ -70,6 +72,7 @@ struct image {
 struct check_round {
 	size_t from; /* id where the next round begins */
 	unsigned int nr_alive; /* found in this one */
+	uint64_t until_ns; /* no more are asked about then */
 };
 
 struct process_table {
@@ -258,7 +261,8 @@ unsigned int image_first_parts(struct process_table *t, const struct image *img,
 
 /**
  * Opens the /proc directory of @img's process, or of a living thread of it.
- * Return: a descriptor, or -ESRCH when it is gone or the pid is another process's.
+ * Return: a descriptor; -ESRCH when it is gone or the pid is another process's; another
+ * negative errno: it could not be looked at.
  */
 int image_open_dir(struct process_table *t, const struct image *img);
 /** Forgets what image_open_files() has read of an image. */
@@ -276,7 +280,10 @@ void image_scan(struct process_table *t, uint32_t tgid);
 struct image *image_from_proc(struct process_table *t, const struct lb_image *id,
 			      struct tenant who);
 
-/** Opens files that are not open yet, and checks the JIT's. Cheap when all is done. */
+/**
+ * Opens files that are not open yet, and checks the JIT's. Cheap when all is done. Does nothing
+ * if the process cannot be looked at now: call it again.
+ */
 void image_open_files(struct process_table *t, struct image *img, uint64_t now_ns);
 
 #endif

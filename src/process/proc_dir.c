@@ -152,7 +152,7 @@ int proc_dir_open(int proc_fd, uint32_t pid)
 		return fd;
 	/* It has ended, or is hidden from this process (hidepid), as process 1 is then. */
 	if (errno != ENOENT || !access("/proc/1", F_OK))
-		return -ENOENT;
+		return -errno;
 	return open_by_opener(proc_fd, name);
 }
 

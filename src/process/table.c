@@ -34,7 +34,8 @@
 
 #define MAX_COMMAND_BYTES 16384
 
-void process_read_command(struct process_table *t, struct process *p)
+/* As process_read_command(), for whom the pool serves. */
+static void read_command(struct process_table *t, struct process *p)
 {
 	struct image *img = t->images[p->id];
 	struct look looks[] = {
@@ -67,6 +68,13 @@ void process_read_command(struct process_table *t, struct process *p)
 		p->command = strpool_add_n(t->pool, command->text, command->len);
 	look_deinit(cwd);
 	look_deinit(command);
+}
+
+void process_read_command(struct process_table *t, struct process *p)
+{
+	strpool_serve(t->pool, p->tenant);
+	read_command(t, p);
+	strpool_serve(t->pool, (struct tenant){0});
 }
 
 /* ---- the pool of names ---- */
@@ -328,11 +336,14 @@ void process_table_event(struct process_table *t, const struct task_event *ev)
 #define OVER_AFTER_NS 10000000000ull
 /* Most in a round whose threads are found alive; one that is gone stays so. */
 #define MAX_ALIVE_PER_ROUND 128
+/* Longest time for the checks of a round: a process may have many threads that ended. */
+#define CHECKS_NS (50 * CLOCK_MS_NS)
 
 /* Returns the id to begin with. */
 static size_t begin_round(struct check_round *round)
 {
 	round->nr_alive = 0;
+	round->until_ns = clock_now_ns() + CHECKS_NS;
 	return round->from;
 }
 
@@ -347,7 +358,7 @@ static bool image_is_gone(struct process_table *t, struct image *img,
 {
 	if (!img->is_newest)
 		return true;
-	if (round->nr_alive == MAX_ALIVE_PER_ROUND)
+	if (round->nr_alive == MAX_ALIVE_PER_ROUND || clock_now_ns() >= round->until_ns)
 		return false;
 	round->from = img->proc.id + 1;
 	if (process_is_alive(t, &img->proc)) {
@@ -590,11 +601,12 @@ static void open_files(struct process_table *t, struct image *img, uint64_t now_
 	if (is_first && img->sampled_ns && owner_fill_told(t, img))
 		image_find_tenant(t, img, NULL);
 	image_open_files(t, img, now_ns);
-	strpool_serve(t->pool, img->proc.tenant); /* it may know better now */
 	/* Code that no file has belongs to the program that its command names. */
 	if (img->proc.perf_map.fd >= 0 || img->proc.jitdump.fd >= 0)
-		process_read_command(t, &img->proc);
-	if (is_first && img->was_read) {
+		read_command(t, &img->proc);
+	/* One that cannot be looked at yet has the owner that is known until then. */
+	if (is_first && (img->was_read || (img->sampled_ns && !img->proc.owner.exe &&
+					   !img->proc.is_kernel_thread))) {
 		owner_fill(t, img);
 		image_find_tenant(t, img, NULL);
 	}
@@ -966,24 +978,38 @@ struct process *process_table_active(struct process_table *t, size_t i)
 	return &t->images[t->active[i]]->proc;
 }
 
-bool process_is_alive(struct process_table *t, const struct process *p)
+/* Return: O_PATH; -ESRCH: it is gone; another negative errno: it may be there. */
+static int open_newest(struct process_table *t, const struct process *p)
 {
 	const struct image *img = t->images[p->id];
-	_cleanup_close_ int dir = img->is_newest ? image_open_dir(t, img) : -1;
+
+	return img->is_newest ? image_open_dir(t, img) : -ESRCH;
+}
+
+bool process_is_alive(struct process_table *t, const struct process *p)
+{
+	_cleanup_close_ int dir = open_newest(t, p);
 
 	return dir >= 0;
+}
+
+static bool is_surely_gone(struct process_table *t, const struct process *p)
+{
+	_cleanup_close_ int dir = open_newest(t, p);
+
+	return dir == -ESRCH;
 }
 
 int process_find_mapped(struct process_table *t, const struct process *p,
 			const struct mapping *m, bool *ret_by_path)
 {
 	const struct image *img = t->images[p->id];
-	_cleanup_close_ int dir = img->is_newest ? image_open_dir(t, img) : -1;
+	_cleanup_close_ int dir = open_newest(t, p);
 	struct file_source source = {
 		.proc_dir = dir, .root = img->root, .tenant = img->proc.tenant};
 
 	if (dir < 0 || m->until_ns != UINT64_MAX)
-		return -ESRCH;
+		return dir < 0 ? dir : -ESRCH;
 	if (!opener_has_time(p->tenant))
 		return -EBUSY;
 	return file_source_find(&source, m, ret_by_path);
@@ -1081,6 +1107,7 @@ static void expire_chain(struct process_table *t, struct image *newest, uint64_t
 
 void process_table_expire(struct process_table *t, uint64_t now_ns)
 {
+	uint64_t until_ns = clock_now_ns() + CHECKS_NS;
 	unsigned int nr_checks = 0;
 
 	for (size_t i = 0; i < t->nr_ids; i++) {
@@ -1090,10 +1117,10 @@ void process_table_expire(struct process_table *t, uint64_t now_ns)
 			continue;
 		if (image_is_stale(t, img) && !img->sampled_ns && !image_is_ended(img) &&
 		    img->checked_seq != t->lost_seq &&
-		    nr_checks++ < MAX_CHECKS_PER_EXPIRE) {
+		    nr_checks++ < MAX_CHECKS_PER_EXPIRE && clock_now_ns() < until_ns) {
 			img->checked_seq = t->lost_seq;
 			/* Its exit event may have been lost. */
-			if (!process_is_alive(t, &img->proc))
+			if (is_surely_gone(t, &img->proc))
 				image_end(img, clock_now_ns());
 		}
 		if (has_expired(t, img, now_ns))

@@ -131,6 +131,17 @@ named_by_programs() {
 }
 check what-programs-name named_by_programs
 
+# The listing of run, which shows what was recorded: each program ends after a second of CPU time.
+named_in_a_run() {
+	# shellcheck disable=SC2016 # for the inner shell
+	"$LB" run -F 499 -o run.pb.gz -- \
+		sh -c 'ulimit -t 1; setpriv --reuid=65534 --clear-groups ./spy; ./keeps; :' >listing 2>said || { cat said; return 1; }
+	! grep -q only_root_may listing || { echo "the secret is in the listing"; return 1; }
+	grep -q only_roots_program_may listing || { cat listing; echo "no source of root's"; return 1; }
+	grep -q "source not shown: the recording has not read $here/secret.c" listing || { cat listing; echo "no note"; return 1; }
+}
+check what-programs-name-in-a-run named_in_a_run
+
 # disassemble ARGUMENT...: as view, for annotate --asm of code.pb.gz
 disassemble() {
 	# shellcheck disable=SC2016 # for the inner shell

@@ -436,6 +436,39 @@ static void mappings_are_left_to_others(void **state)
 	assert_int_equal(map(31, 1), 6 + 20);
 }
 
+/* A quarter of the pool, also of a process that is known only by its sample. */
+static void names_are_left_to_others(void **state)
+{
+	char maps[512 * 60], name[256];
+	const struct process *p;
+	size_t len = 0;
+
+	(void)state;
+	memset(name, 'x', sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	for (unsigned int i = 0; i < 60; i++)
+		len += (size_t)snprintf(maps + len, sizeof(maps) - len,
+					"%08x-%08x r-xp 00001000 00:01 11 /%u%s\n",
+					0x400000 + i * 0x2000, 0x401000 + i * 0x2000, i,
+					name);
+	process_table_free(table);
+	table = NULL;
+	strpool_free(pool);
+	pool = strpool_new(1 << 15);
+	strpool_share(pool);
+	new_table(0, 0);
+	scan();
+	fake_process_add(
+		&fake, &(struct fake_process){
+			       .pid = 30, .start_ticks = 77, .uid = 1000, .maps = maps});
+	p = told(30, 1000, now);
+	assert_non_null(p);
+	assert_int_equal(p->maps.nr, 60);
+	assert_string_not_equal(p->maps.items[0].path, "[too many names]");
+	assert_string_equal(p->maps.items[59].path, "[too many names]");
+	assert_string_equal(strpool_add(pool, "root's"), "root's");
+}
+
 /* What root has mapped for a user's program before it becomes his. */
 static void mappings_of_a_new_user_are_limited(void **state)
 {
@@ -614,6 +647,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(mappings_are_left_to_others, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(code_goes_with_the_user, setup, teardown),
+		cmocka_unit_test_setup_teardown(names_are_left_to_others, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
