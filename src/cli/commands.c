@@ -59,7 +59,7 @@ static int show_run(const struct recorder *r, const struct options *o, struct er
 {
 	struct profile *p = recorder_profile(r);
 	/* A command of root's may have started programs of others, who name any file. */
-	const struct named_files named = {.is_careful = !geteuid()};
+	const struct named_files named = {.is_careful = !geteuid(), .is_run = true};
 	struct pager pager;
 	int rc;
 

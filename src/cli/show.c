@@ -71,8 +71,9 @@ static void say_withheld(const struct attribution *a, const struct named_files *
 			    nr, plural);
 	else if (nr)
 		log_warning("%zu file%s not opened, since not every user may read %s; "
-			    "--sources opens what it names",
-			    nr, plural, nr == 1 ? "it" : "them");
+			    "%s--sources opens what it names",
+			    nr, plural, nr == 1 ? "it" : "them",
+			    named->is_run ? "lineburn annotate " : "");
 }
 
 void say_changed(const struct attribution *a, const char *file_filter)

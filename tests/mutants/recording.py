@@ -5,6 +5,9 @@ replacement; more pairs of text and replacement if the mistake is in several pla
 """
 
 MUTANTS = [
+    ("run-reads-what-is-named", "the listing of root's run shows files of root's that a stranger's program named",
+     "src/cli/commands.c", "root strangers-profile",
+     "{.is_careful = !geteuid(), .is_run", "{.is_careful = false, .is_run"),
     ("late-is-gone", "a process that could not be looked at once counts as ended",
      "src/process/image.c", "unit process/late",
      "if (dir < 0 && dir != -ESRCH)", "if (dir == -EBADF)"),
