@@ -288,7 +288,7 @@ fuzz-libraries:
 	@$(MAKE) SAN=address,undefined fuzz-libraries
 else
 FUZZ_LIBRARIES := $(addprefix build/fuzz-libraries/,libelf.a libeu.a libcapstone.a)
-FUZZ_LIBRARY_BINS := $(addprefix $(BUILD)/tests/fuzz-libraries/,cfi code_frames disassemble dwarf elf python_build)
+FUZZ_LIBRARY_BINS := $(addprefix $(BUILD)/tests/fuzz-libraries/,cfi code_frames disassemble dwarf elf gdbjit python_build)
 $(FUZZ_LIBRARIES) &: tools/fuzz-libraries.sh
 	$(call say,FUZZ,build/fuzz-libraries)CLANG=$(CLANG) tools/fuzz-libraries.sh build/fuzz-libraries
 $(FUZZ_LIBRARY_BINS): $(BUILD)/tests/fuzz-libraries/%: tests/fuzz/%.c $(FUZZ_COST) $(LIB) $(FUZZ_LIBRARIES)
