@@ -15,6 +15,8 @@
 
 #define MAX_USERS   65536
 #define MAX_WAIT_MS 1000 /* drains wait as long */
+/* Numbers stay so long: a server of names may have been away, or the user is new. */
+#define NUMBERS_NS (600 * CLOCK_SECOND_NS)
 
 static void forget_names(struct user_names *users)
 {
@@ -23,6 +25,7 @@ static void forget_names(struct user_names *users)
 	free(users->items);
 	users->items = NULL;
 	users->nr = users->cap = 0;
+	users->numbers_ns = 0;
 	hashmap_deinit(&users->index);
 }
 
@@ -80,7 +83,7 @@ static const char *known(const struct user_names *users, uid_t uid)
 }
 
 /* Not stored when out of memory: looked up again. */
-static void add(struct user_names *users, uid_t uid, const char *name)
+static void add(struct user_names *users, uid_t uid, const char *name, bool is_number)
 {
 	_cleanup_free_ char *copy = strdup(name);
 
@@ -88,7 +91,29 @@ static void add(struct user_names *users, uid_t uid, const char *name)
 	    !vec_grow(&users->items, &users->cap, users->nr + 1, sizeof(*users->items),
 		      MAX_USERS) &&
 	    !hashmap_add(&users->index, hash_u64(0, uid), (uint32_t)users->nr))
-		users->items[users->nr++] = (struct user_name){uid, take_ptr(copy)};
+		users->items[users->nr++] =
+			(struct user_name){uid, take_ptr(copy), is_number};
+	if (is_number && !users->numbers_ns)
+		users->numbers_ns = clock_now_ns();
+}
+
+/* They are looked up again. */
+static void forget_numbers(struct user_names *users)
+{
+	size_t nr = 0;
+
+	hashmap_deinit(&users->index);
+	users->numbers_ns = 0;
+	for (size_t i = 0; i < users->nr; i++) {
+		struct user_name user = users->items[i];
+
+		if (user.is_number ||
+		    hashmap_add(&users->index, hash_u64(0, user.uid), (uint32_t)nr))
+			free(user.name);
+		else
+			users->items[nr++] = user;
+	}
+	users->nr = nr;
 }
 
 static void write_number(uid_t uid, struct user *ret)
@@ -106,6 +131,7 @@ static void look_up(struct user_names *users, uid_t uid, struct user *ret)
 {
 	uint64_t begin_ns = clock_now_ns(), took_ns;
 	int rc = ask(uid, ret);
+	bool is_number = rc || !*ret->name;
 
 	took_ns = clock_now_ns() - begin_ns;
 	users->left_ns -= took_ns < users->left_ns ? took_ns : users->left_ns;
@@ -115,9 +141,9 @@ static void look_up(struct user_names *users, uid_t uid, struct user *ret)
 			    "on, users have numbers; look at /etc/nsswitch.conf",
 			    (unsigned int)uid);
 	}
-	if (rc || !*ret->name)
+	if (is_number)
 		write_number(uid, ret);
-	add(users, uid, ret->name);
+	add(users, uid, ret->name, is_number);
 }
 
 /* ---- who is looked up first ---- */
@@ -147,7 +173,7 @@ static void name_local(void *ctx, const struct user *user)
 
 	if (bsearch(&key, users->wanted, users->nr_wanted, sizeof(key), by_uid) &&
 	    !known(users, user->uid))
-		add(users, user->uid, user->name);
+		add(users, user->uid, user->name, false);
 }
 
 static void note_range(void *ctx, uid_t first, uint64_t nr)
@@ -210,6 +236,8 @@ void user_names_begin_pass(struct user_names *users)
 	/* A full cache would keep out new users for the rest of the recording. */
 	if (users->nr > MAX_USERS / 2)
 		forget_names(users);
+	else if (users->numbers_ns && clock_now_ns() >= users->numbers_ns + NUMBERS_NS)
+		forget_numbers(users);
 }
 
 void user_names_want(struct user_names *users, uid_t uid, uint64_t nr_samples)

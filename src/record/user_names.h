@@ -8,7 +8,8 @@
  * - others, those with most samples first;
  * - uids of /etc/subuid, which seldom have names.
  *
- * Whose turn does not come has a number in this pass, and is looked up in the next one.
+ * Whose turn does not come has a number in this pass, and is looked up in the next one. Who
+ * has no name is looked up again after ten minutes.
  */
 #ifndef LB_RECORD_USER_NAMES_H
 #define LB_RECORD_USER_NAMES_H
@@ -30,9 +31,11 @@ struct user_names {
 	struct user_name {
 		uid_t uid;
 		char *name; /* heap: outlives the profile */
+		bool is_number; /* it had no name when it was looked up */
 	} * items;
 	size_t nr, cap;
 	struct hashmap index;
+	uint64_t numbers_ns; /* when the first of those was added; 0: there is none */
 	struct wanted_user {
 		uid_t uid;
 		bool is_in_range; /* of /etc/subuid */

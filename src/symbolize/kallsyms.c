@@ -188,15 +188,23 @@ uint64_t kallsyms_hash_modules(const struct kallsyms_files *files)
 {
 	_cleanup_free_ char *text = NULL;
 	char *rest, *line;
+	const char *place;
 	uint64_t hash = 0;
 	size_t len;
 
 	if (read_whole(files->modules_fd, &text, &len))
 		return 0;
 	rest = text;
-	while ((line = strsep(&rest, "\n")))
-		if (*line)
-			hash = hash_bytes(hash, line, strcspn(line, " "));
+	/* Not the number of its users, which follows its name and size. */
+	while ((line = strsep(&rest, "\n"))) {
+		size_t name = strcspn(line, " ");
+
+		name += line[name] ? 1 + strcspn(line + name + 1, " ") : 0;
+		place = strstr(line, " 0x");
+		hash = hash_bytes(hash, line, name);
+		if (place)
+			hash = hash_bytes(hash, place, strcspn(place + 1, " ") + 1);
+	}
 	return hash;
 }
 

@@ -32,7 +32,7 @@ struct kallsyms_files {
 void kallsyms_files_open(struct kallsyms_files *ret, const char *symbols,
 			 const char *modules);
 void kallsyms_files_close(struct kallsyms_files *files);
-/** Returns a hash of the names of the modules that are loaded. */
+/** Returns a hash of the modules that are loaded: names, sizes and addresses. */
 uint64_t kallsyms_hash_modules(const struct kallsyms_files *files);
 
 /** Return: 0, -errno, -EACCES when all addresses are hidden. */

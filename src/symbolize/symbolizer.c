@@ -418,6 +418,30 @@ uint32_t symbolizer_want(struct symbolizer *s, const struct process *proc, uint6
 	}
 }
 
+/*
+ * Returns the number of the kernel's source. Other modules may have the addresses of those
+ * before, whose names must not be taken for theirs.
+ */
+static uint32_t kernel_source(struct symbolizer *s)
+{
+	struct source *source;
+	uint32_t i;
+
+	if (!s->knows_modules && s->config.kernel_files)
+		s->modules_now = kallsyms_hash_modules(s->config.kernel_files);
+	s->knows_modules = true;
+	if (!s->kernel)
+		s->kernel =
+			table_add_object(&s->table, OBJECT_KERNEL, "[kernel.kallsyms]");
+	i = s->kernel ? table_source(&s->table, SOURCE_KERNEL, NULL, s->modules_now)
+		      : TABLE_NO_SOURCE;
+	if (i == TABLE_NO_SOURCE)
+		return i;
+	source = &s->table.sources[i];
+	source->object = s->kernel;
+	return i;
+}
+
 /* A time at which generated code of the kernel has no function. */
 #define AMBIGUOUS_NS UINT64_MAX
 
@@ -446,9 +470,7 @@ uint32_t symbolizer_want_kernel(struct symbolizer *s, uint64_t ip, enum frame_ki
 	case KERNEL_CODE_NONE:
 		break;
 	}
-	return want(s,
-		    source_of(s, SOURCE_KERNEL, NULL, OBJECT_KERNEL, "[kernel.kallsyms]"),
-		    &entry);
+	return want(s, kernel_source(s), &entry);
 }
 
 static bool is_known_frame(const struct process *proc, uint64_t frame)
@@ -635,6 +657,7 @@ int symbolizer_resolve_step(struct symbolizer *s, struct error *err)
 	no_memory = s->no_memory;
 	s->next_source = 0;
 	s->no_memory = false;
+	s->knows_modules = false;
 	return no_memory ? error_set(err, -ENOMEM, "out of memory while naming addresses")
 			 : 0;
 }

@@ -78,6 +78,9 @@ struct symbolizer {
 	bool kallsyms_tried;
 	/* When they were loaded: kernel_code.nr_lists, and the modules as a hash. */
 	uint64_t kallsyms_lists, kallsyms_modules;
+	uint64_t modules_now; /* as a hash, if knows_modules: read once a pass */
+	bool knows_modules;
+	struct object *kernel; /* NULL: nothing of it was wanted */
 	struct object **modules; /* objects of the kernel, [0] is vmlinux */
 	size_t nr_modules, cap_modules;
 

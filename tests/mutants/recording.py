@@ -5,6 +5,12 @@ replacement; more pairs of text and replacement if the mistake is in several pla
 """
 
 MUTANTS = [
+    ("numbers-for-good", "a user without a name when it was looked up has a number for ever",
+     "src/record/user_names.c", "unit no_users/user_names",
+     "clock_now_ns() >= users->numbers_ns + NUMBERS_NS", "!users->numbers_ns"),
+    ("names-of-modules-before", "an address of a module that was replaced keeps the name of the one before",
+     "src/symbolize/symbolizer.c", "unit symbolize/symbolizer",
+     "table_source(&s->table, SOURCE_KERNEL, NULL, s->modules_now)", "table_source(&s->table, SOURCE_KERNEL, NULL, 0)"),
     ("run-reads-what-is-named", "the listing of root's run shows files of root's that a stranger's program named",
      "src/cli/commands.c", "root strangers-profile",
      "{.is_careful = !geteuid(), .is_run", "{.is_careful = false, .is_run"),

@@ -194,6 +194,31 @@ static void a_late_answer_is_the_last(void **state)
 	assert_false(users.has_unasked);
 }
 
+/* Who had no name may have one later; names stay. */
+static void numbers_are_looked_up_again(void **state)
+{
+	(void)state;
+	user_names_begin_pass(&users);
+	user_names_want(&users, 1, 1);
+	pass();
+	answer_rc = -ENOENT;
+	user_names_want(&users, 2, 1);
+	assert_string_equal(pass(), "2 ");
+	assert_name(2, "2");
+	answer_rc = 0;
+	fake_now_ns += UINT64_C(590000000000);
+	user_names_begin_pass(&users);
+	user_names_want(&users, 2, 1);
+	assert_string_equal(pass(), "");
+	fake_now_ns += UINT64_C(10000000000);
+	user_names_begin_pass(&users);
+	user_names_want(&users, 1, 1);
+	user_names_want(&users, 2, 1);
+	assert_string_equal(pass(), "2 ");
+	assert_name(1, "user1");
+	assert_name(2, "user2");
+}
+
 /* Many users leave room for others. */
 static void many_are_forgotten(void **state)
 {
@@ -222,6 +247,7 @@ int main(void)
 		TEST(who_was_not_requested_is_asked_for_in_time),
 		TEST(who_has_no_name_is_not_asked_for_again),
 		TEST(a_late_answer_is_the_last),
+		TEST(numbers_are_looked_up_again),
 		TEST(many_are_forgotten),
 	};
 

@@ -1265,6 +1265,21 @@ static void test_modules_that_come_later(void **state)
 	fixture_write("modules", "some_mod 4096 0 - Live 0xffffffffc0a4e000\n");
 }
 
+/* An address has the name of the module that is there now. */
+static void test_a_module_that_is_replaced(void **state)
+{
+	const uint64_t ip = 0xffffffffc0a4e000;
+
+	(void)state;
+	fixture_write("modules", "some_mod 4096 0 - Live 0xffffffffc0a4e000\n");
+	assert_string_equal(function_of(resolve_one(want_at(ip, 1, 2))), "mod_fn");
+	fixture_write("kallsyms", "ffffffffc0a4e000 t other_fn\t[some_mod]\n");
+	fixture_write("modules", "some_mod 8192 0 - Live 0xffffffffc0a4e000 (OE)\n");
+	assert_string_equal(function_of(resolve_one(want_at(ip, 1, 2))), "other_fn");
+	fixture_write("kallsyms", kallsyms);
+	fixture_write("modules", "some_mod 4096 0 - Live 0xffffffffc0a4e000\n");
+}
+
 static void test_hidden_kernel(void **state)
 {
 	(void)state;
@@ -1572,6 +1587,7 @@ int main(int argc, char **argv)
 		TEST(test_listed_again),
 		TEST(test_only_final_names_ahead),
 		TEST(test_modules_that_come_later),
+		TEST(test_a_module_that_is_replaced),
 		TEST(test_hidden_kernel),
 		TEST(test_real_process),
 		TEST(test_limit),
