@@ -28,12 +28,7 @@
 #define MAX_PATIENT     8
 #define MAX_LATE_GROUPS 2
 
-/*
- * A request that takes longer is looked at each time this passes: if the opener sleeps in
- * the kernel, a file is slow. An answer without disks or servers takes less.
- */
-#define SLOW_NS  (2 * CLOCK_MS_NS)
-#define BURST_NS (500 * CLOCK_MS_NS) /* time of slow files that a tenant has at once */
+#define BURST_NS        (500 * CLOCK_MS_NS) /* time of slow files that a tenant has at once */
 
 /*
  * A request with several processes that hung: one of them is to be charged with the child,
@@ -62,7 +57,7 @@ static struct opener {
 	struct hung hung[MAX_LATE_GROUPS]; /* what these left behind */
 	struct bans bans;
 	struct time_share proc_share, file_share; /* of slow_ns */
-	/* of the last request: how long the opener slept in the kernel */
+	/* of the last request: how long the opener slept in the kernel, or ran (worker.h) */
 	uint64_t slow_ns;
 	opener_tenant_fn *find_tenant; /* NULL: none */
 	void *find_ctx;
@@ -275,28 +270,6 @@ static unsigned int deadline_of(struct tenant who)
 	return OPENER_LATE_MS;
 }
 
-/* Waits for the answer, and measures how long the opener slept in the kernel meanwhile. */
-static enum worker_answer receive(struct wire_reader *ret, int *ret_rc)
-{
-	uint64_t seen_ns = clock_now_ns();
-	enum worker_answer answer;
-
-	for (;;) {
-		uint64_t now_ns;
-
-		worker_wait_until(opener.worker, (int64_t)(seen_ns + SLOW_NS));
-		answer = worker_receive(opener.worker, ret, ret_rc);
-		if (answer != WORKER_PENDING)
-			return answer;
-		now_ns = clock_now_ns();
-		if (now_ns - seen_ns >= SLOW_NS) {
-			if (worker_is_blocked(opener.worker))
-				opener.slow_ns += now_ns - seen_ns;
-			seen_ns = now_ns;
-		}
-	}
-}
-
 /* @who  is charged if the opener gets stuck */
 static int ask(struct tenant who, struct look_group *groups, size_t nr)
 {
@@ -316,9 +289,10 @@ static int ask(struct tenant who, struct look_group *groups, size_t nr)
 			look_put(&request, &groups[i].looks[k]);
 	}
 	if (!request.failed) {
-		worker_send(opener.worker, OPENER_LOOK, request.data, request.len, bases,
-			    nr, NULL, NULL, deadline_of(who));
-		answer = receive(&reply, &rc);
+		answer = worker_call(opener.worker, OPENER_LOOK, request.data,
+				     request.len, bases, nr, NULL, NULL, deadline_of(who),
+				     &reply, &rc);
+		opener.slow_ns = worker_slow_ns(opener.worker);
 	}
 	wire_writer_deinit(&request);
 	switch (answer) {

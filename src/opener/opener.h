@@ -9,10 +9,11 @@
  * Stuck processes count against the tenant of their target (worker/child.h); when a tenant
  * has too many, or two late looks in OPENER_LATE_S seconds (root: eight), looks for that
  * tenant fail at once, with -EBUSY.
- * Looks that are slow, but not late, are paid for by the tenant of their target, if tenants
- * share the time (opener_share()): each has half a second, and then a quarter of the time,
- * for /proc, and as much for files. Beyond that looks at /proc fail with -EBUSY, too;
- * callers leave files for later (opener_has_time()).
+ * Looks that are slow, but not late, because the opener sleeps or runs for long, are paid
+ * for by the tenant of their target, if tenants share the time (opener_share()): each has
+ * half a second, and then a quarter of the time, for /proc, and as much for files. Beyond
+ * that looks at /proc fail with -EBUSY, too; callers leave files for later
+ * (opener_has_time()).
  *
  * Without opener_begin(), and in other threads, looks are made in the calling process:
  * for readers of profiles, and doctor.
@@ -25,7 +26,7 @@
 #include "opener/look.h"
 
 /*
- * Longest time of one request, when its process is not waiting for a CPU. After two
+ * Longest time of one request, in which its process sleeps or runs. After two
  * requests in OPENER_LATE_S seconds took longer, it is shorter for tenants that were late
  * themselves, or are not known; after eight, for all. An answer takes less than a
  * millisecond unless a disk or a server is slow. After 64, no look is made.

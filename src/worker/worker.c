@@ -37,7 +37,13 @@
  * a file system whose server does not answer. It would only be in the way until its
  * deadline. A slow disk lets it run after each read.
  */
-#define STUCK_NS  INT64_C(500000000)
+#define STUCK_NS INT64_C(500000000)
+
+/*
+ * A call of an opener that takes longer is looked at each time this passes. An answer
+ * without disks or servers takes less.
+ */
+#define SLOW_NS   INT64_C(2000000)
 
 #define STEP_NS   INT64_C(5000000) /* of worker_receive() */
 
@@ -66,6 +72,10 @@ struct call {
 	bool has_schedule;
 	struct child_schedule seen; /* at the last look whether it is stuck */
 	int64_t look_ns; /* when to look again; INT64_MAX: never */
+	/* Of an opener: when it was looked at last, its CPU time then (0: not known). */
+	int64_t seen_ns;
+	uint64_t seen_cpu_ns;
+	int64_t slow_ns; /* worker_slow_ns() */
 	unsigned int nr_needs;
 
 	struct message out;
@@ -390,31 +400,68 @@ static short events_of(const struct call *call)
 }
 
 /*
- * At the deadline: has the child used its time? Time in which it was runnable but had
- * no CPU is added to the deadline. While the child is runnable, its time is what it
+ * Adds the time since the last look in which the opener ran, or all of it if it sleeps.
+ * Before the first look of a call its CPU time is not known, and what it ran not added:
+ * so a call that is not slow costs no look.
+ */
+static void add_slow(struct worker *w, int64_t now_ns, bool sleeps)
+{
+	struct call *call = &w->call;
+	uint64_t cpu_ns = child_cpu_ns(&w->child);
+	int64_t passed_ns = now_ns - call->seen_ns, ran_ns = 0;
+
+	if (call->seen_cpu_ns && cpu_ns > call->seen_cpu_ns)
+		ran_ns = (int64_t)(cpu_ns - call->seen_cpu_ns);
+	call->slow_ns += sleeps || ran_ns > passed_ns ? passed_ns : ran_ns;
+	call->seen_cpu_ns = cpu_ns;
+	call->seen_ns = now_ns;
+	call->look_ns = now_ns + SLOW_NS;
+}
+
+static void look_at_opener(struct worker *w, int64_t now_ns)
+{
+	add_slow(w, now_ns, !child_is_runnable(&w->child));
+}
+
+/*
+ * Time that the child has used of its call. While the child is runnable, that is what it
  * ran, because the kernel does not report the wait that is not over yet.
+ * Return: false if it is not known.
+ */
+static bool find_used(struct worker *w, int64_t now_ns, int64_t *ret)
+{
+	struct call *call = &w->call;
+	struct child_schedule s;
+
+	if (w->config.kind == WORKER_OPENER) {
+		look_at_opener(w, now_ns);
+		*ret = call->slow_ns;
+		return true;
+	}
+	if (!call->has_schedule || !child_schedule(&w->child, &s))
+		return false;
+	if (child_is_runnable(&w->child))
+		*ret = (int64_t)(s.ran_ns - call->schedule.ran_ns);
+	else
+		*ret = now_ns - call->begin_ns -
+		       (int64_t)(s.waited_ns - call->schedule.waited_ns);
+	return true;
+}
+
+/*
+ * At the deadline: has the child used its time? Time in which it was runnable but had
+ * no CPU is added to the deadline.
  */
 static bool is_time_over(struct worker *w, int64_t now_ns)
 {
 	struct call *call = &w->call;
 	int64_t last_ns = call->begin_ns + call->limit_ns + NO_CPU_NS;
-	struct child_schedule s;
 	int64_t used_ns, missed_ns;
 
 	if (now_ns < call->deadline_ns)
 		return false;
-	if (w->config.kind == WORKER_OPENER && now_ns < last_ns &&
-	    child_is_runnable(&w->child)) {
-		call->deadline_ns = now_ns + call->limit_ns;
-		return false;
-	}
-	if (!call->has_schedule || now_ns >= last_ns || !child_schedule(&w->child, &s))
+	if (now_ns >= last_ns || !find_used(w, now_ns, &used_ns))
 		return true;
-	if (child_is_runnable(&w->child))
-		used_ns = (int64_t)(s.ran_ns - call->schedule.ran_ns);
-	else
-		used_ns = now_ns - call->begin_ns -
-			  (int64_t)(s.waited_ns - call->schedule.waited_ns);
 	missed_ns = call->limit_ns - used_ns;
 	if (missed_ns < call->limit_ns / MISSED_PART)
 		return true;
@@ -422,7 +469,7 @@ static bool is_time_over(struct worker *w, int64_t now_ns)
 	return false;
 }
 
-/* Has the child not run at all since the last look, STUCK_NS ago? */
+/* Has a decoder not run at all since the last look, STUCK_NS ago? Looks at an opener. */
 static bool is_stuck(struct worker *w, int64_t now_ns)
 {
 	struct call *call = &w->call;
@@ -431,6 +478,10 @@ static bool is_stuck(struct worker *w, int64_t now_ns)
 
 	if (now_ns < call->look_ns)
 		return false;
+	if (w->config.kind == WORKER_OPENER) {
+		look_at_opener(w, now_ns);
+		return false;
+	}
 	call->look_ns = INT64_MAX;
 	if (!child_schedule(&w->child, &s))
 		return false;
@@ -537,14 +588,16 @@ void worker_send(struct worker *w, uint32_t op, const void *request, size_t len,
 		return;
 	}
 	w->nr_child_calls++;
-	/* An opener's calls are many and short: only its state is looked at, when late. */
+	/* An opener's calls are many and short: it is looked at when one is slow. */
 	if (w->config.kind != WORKER_OPENER)
 		call->has_schedule = child_schedule(&w->child, &call->schedule);
-	call->begin_ns = message_clock_ns();
+	call->begin_ns = call->seen_ns = message_clock_ns();
 	call->seen = call->schedule;
-	call->look_ns = w->config.kind == WORKER_DECODER && call->has_schedule
-				? call->begin_ns + STUCK_NS
-				: INT64_MAX;
+	call->look_ns = INT64_MAX;
+	if (w->config.kind == WORKER_OPENER)
+		call->look_ns = call->begin_ns + SLOW_NS;
+	else if (w->config.kind == WORKER_DECODER && call->has_schedule)
+		call->look_ns = call->begin_ns + STUCK_NS;
 	call->limit_ns = deadline_ms * NS_PER_MS;
 	call->deadline_ns = call->begin_ns + call->limit_ns;
 	do
@@ -570,6 +623,8 @@ enum worker_answer worker_receive(struct worker *w, struct wire_reader *ret,
 		return WORKER_PENDING;
 	if (rc)
 		give_up(w, answer_of(rc));
+	else if (call->seen_cpu_ns)
+		add_slow(w, message_clock_ns(), false);
 	call->phase = CALL_NONE;
 	if (call->answer == WORKER_FAILED && ret_error)
 		*ret_error = call->error;
@@ -609,10 +664,9 @@ void worker_wait_until(const struct worker *w, int64_t until_ns)
 	message_wait(wait.fd, wait.events, until_ns);
 }
 
-bool worker_is_blocked(const struct worker *w)
+uint64_t worker_slow_ns(const struct worker *w)
 {
-	return w->call.phase != CALL_NONE && w->call.phase != CALL_OVER &&
-	       !child_is_runnable(&w->child);
+	return (uint64_t)w->call.slow_ns;
 }
 
 void worker_trim(struct worker *w)

@@ -122,7 +122,8 @@ typedef int (*worker_need_fn)(void *ctx, const void *what, size_t len);
  *        worker_receive() calls it
  * @deadline_ms  wall time for the whole call, needs included. Two things do not count:
  *               the start of a fresh child (which has 10 s of its own), and time in
- *               which the child was runnable and got no CPU (10 s at most)
+ *               which the child was runnable and got no CPU (10 s at most). What it ran
+ *               counts, also in the kernel
  */
 void worker_send(struct worker *w, uint32_t op, const void *request, size_t len,
 		 const int *fds, size_t nr_fds, worker_need_fn need, void *need_ctx,
@@ -158,10 +159,11 @@ void worker_wait(const struct worker *w);
 void worker_wait_until(const struct worker *w, int64_t until_ns);
 
 /**
- * Returns whether the child sleeps in the kernel during a call, so that it neither works
- * nor waits for a CPU. It reads /proc.
+ * Returns how slow an opener was in its last call: the time in which it slept in the
+ * kernel or ran, not the time in which it only waited for a CPU. 0 if it answered within
+ * 2 ms; of a longer call, what it ran in the first 2 ms is not counted.
  */
-bool worker_is_blocked(const struct worker *w);
+uint64_t worker_slow_ns(const struct worker *w);
 
 /** Frees the last reply, if it is large. Does nothing during a call. */
 void worker_trim(struct worker *w);

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -680,6 +681,63 @@ static void who_hangs_among_several_is_charged(void **state)
 	end_processes(pids, dirs);
 }
 
+/* Starts a process with very many mappings, which takes the kernel long to add up. */
+static pid_t start_with_mappings(void)
+{
+	const size_t nr = 60000, size = (size_t)getpagesize();
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (!pid) {
+		char *all = mmap(NULL, nr * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
+				 -1, 0);
+
+		for (size_t i = 0; all != MAP_FAILED && i < nr; i += 2)
+			mprotect(all + i * size, size, PROT_READ);
+		close(ready[1]);
+		pause();
+		_exit(0);
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 0);
+	close(ready[0]);
+	return pid;
+}
+
+#define NR_ROLLUPS 24
+
+/* The opener does not sleep then: it runs, in the kernel. */
+static void requests_that_run_long_are_for_one_process(void **state)
+{
+	struct opener_stats before, after;
+	struct look looks[NR_ROLLUPS];
+	pid_t pid = start_with_mappings();
+	int dir = dir_of(pid);
+	struct look_group group = {
+		.base_fd = dir, .who = user(1000), .looks = looks, .nr = NR_ROLLUPS};
+
+	(void)state;
+	opener_stats(&before);
+	for (int i = 0; i < 3; i++) {
+		for (size_t k = 0; k < NR_ROLLUPS; k++)
+			looks[k] = (struct look){.what = LOOK_PROC_TEXT,
+						 .name = "smaps_rollup",
+						 .max_bytes = 4096};
+		opener_look_groups(&group, 1);
+		for (size_t k = 0; k < NR_ROLLUPS; k++)
+			look_deinit(&looks[k]);
+	}
+	opener_stats(&after);
+	assert_int_equal(looks[0].rc, -EAGAIN);
+	assert_int_equal(after.nr_requests, before.nr_requests + 2);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(dir);
+}
+
 /* Other threads look for themselves. */
 static void without_an_opener_looks_are_made_here(void **state)
 {
@@ -721,6 +779,8 @@ int main(int argc, char **argv)
 						begin, end),
 		cmocka_unit_test_setup_teardown(several_are_looked_at_in_one_request,
 						begin, end),
+		cmocka_unit_test_setup_teardown(
+			requests_that_run_long_are_for_one_process, begin, end),
 		cmocka_unit_test_setup_teardown(a_process_pays_for_several,
 						freezer_set_up, freezer_tear_down),
 		cmocka_unit_test_setup_teardown(a_stranger_does_not_pay_for_several,

@@ -31,6 +31,7 @@
 
 #include "base/target_fd.h"
 #include "lib/sanitizer.h"
+#include "worker/child.h"
 #include "worker/message.h"
 #include "worker/worker.h"
 
@@ -380,10 +381,8 @@ static int nr_open_fds(void)
 	return nr;
 }
 
-static int set_up_with(void **state, uint64_t max_data_bytes, unsigned int cpu_seconds)
+static int set_up_config(void **state, const struct worker_config *config)
 {
-	const struct worker_config config = {.max_data_bytes = max_data_bytes,
-					     .cpu_seconds = cpu_seconds};
 	struct fixture *f = calloc(1, sizeof(*f));
 	struct error err;
 
@@ -392,9 +391,16 @@ static int set_up_with(void **state, uint64_t max_data_bytes, unsigned int cpu_s
 	assert_true(f->file >= 0);
 	assert_int_equal(write(f->file, "file-bytes", 10), 10);
 	f->nr_open = nr_open_fds();
-	assert_int_equal(worker_new(&config, &f->w, &err), 0);
+	assert_int_equal(worker_new(config, &f->w, &err), 0);
 	*state = f;
 	return 0;
+}
+
+static int set_up_with(void **state, uint64_t max_data_bytes, unsigned int cpu_seconds)
+{
+	return set_up_config(state,
+			     &(struct worker_config){.max_data_bytes = max_data_bytes,
+						     .cpu_seconds = cpu_seconds});
 }
 
 static int set_up(void **state)
@@ -405,6 +411,11 @@ static int set_up(void **state)
 static int set_up_small(void **state)
 {
 	return set_up_with(state, 64 << 20, 0);
+}
+
+static int set_up_opener(void **state)
+{
+	return set_up_config(state, &(struct worker_config){.kind = WORKER_OPENER});
 }
 
 static int set_up_short(void **state)
@@ -418,6 +429,9 @@ static int tear_down(void **state)
 	struct fixture *f = *state;
 
 	worker_free(f->w);
+	/* On a busy machine one takes longer to die than it was waited for. */
+	for (int i = 0; i < 6000 && child_nr_undead(); i++)
+		usleep(10000);
 	assert_int_equal(nr_open_fds(), f->nr_open);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	assert_int_equal(errno, ECHILD);
@@ -679,6 +693,35 @@ static void time_without_a_cpu_is_not_charged(void **state)
 	assert_int_equal(stats_of(f).nr_starts, 1);
 	kill(spinner, SIGKILL);
 	assert_int_equal(waitpid(spinner, NULL, 0), spinner);
+}
+
+/*
+ * An opener has its CPU time only, too, and it counts how long it ran; but not how long it
+ * waited for a CPU, which here is most of the time.
+ */
+static void an_opener_has_its_cpu_time(void **state)
+{
+	const uint64_t ms_ns = 1000000;
+	struct fixture *f = *state;
+	pid_t pid = (pid_t)pid_of_child(f), spinner;
+	uint32_t ms = (uint32_t)(stats_of(f).cpu_ns / ms_ns) + 1000;
+
+	assert_int_equal(worker_slow_ns(f->w), 0);
+	assert_int_equal(call_op(f, OP_BURN, &ms, sizeof(ms), LONG_MS, NULL), WORKER_OK);
+	assert_in_range(worker_slow_ns(f->w), 500 * ms_ns, 1500 * ms_ns);
+	spinner = share_a_cpu(pid);
+	assert_int_equal(setpriority(PRIO_PROCESS, (id_t)pid, 10), 0);
+	ms += 60;
+	assert_int_equal(call_op(f, OP_BURN, &ms, sizeof(ms), 100, NULL), WORKER_OK);
+	assert_in_range(worker_slow_ns(f->w), 0, 150 * ms_ns);
+	kill(spinner, SIGKILL);
+	assert_int_equal(waitpid(spinner, NULL, 0), spinner);
+	/* It would answer, after longer than it may run. */
+	ms += 6000;
+	assert_int_equal(call_op(f, OP_BURN, &ms, sizeof(ms), 100, NULL),
+			 WORKER_DEADLINE);
+	assert_true(worker_slow_ns(f->w) >= 95 * ms_ns);
+	assert_int_equal(stats_of(f).nr_starts, 1);
 }
 
 /* A write to a dead child must not raise SIGPIPE, whose default action would end us. */
@@ -1339,6 +1382,7 @@ int main(int argc, char **argv)
 		TEST(a_child_that_waits_for_ever_is_over_before_its_deadline),
 		TEST(a_child_that_waits_for_us_is_not_stuck),
 		TEST(time_without_a_cpu_is_not_charged),
+		TEST_WITH(an_opener_has_its_cpu_time, set_up_opener),
 		TEST(a_request_to_a_dying_child_raises_no_sigpipe),
 		TEST(death_between_calls_is_not_charged_to_the_next),
 		TEST_WITH(memory_is_limited, set_up_small),
