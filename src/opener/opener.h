@@ -14,6 +14,8 @@
  * half a second, and then a quarter of the time, for /proc, and as much for files. Beyond
  * that looks at /proc fail with -EBUSY, too; callers leave files for later
  * (opener_has_time()).
+ * Where the kernel is late with the cgroup of any process, nobody pays for it, and looks
+ * at cgroups have the rc -EBUSY for OPENER_LATE_S seconds.
  *
  * Without opener_begin(), and in other threads, looks are made in the calling process:
  * for readers of profiles, and doctor.

@@ -96,6 +96,7 @@ struct worker {
 	struct worker_config config;
 	struct child child;
 	struct tenant who; /* of the target that is served */
+	struct tenant charged; /* for a child that gets stuck */
 	uint64_t dead_cpu_ns; /* of children that were reaped */
 	uint64_t stuck; /* number of the child that was killed last; 0: it is dead */
 	unsigned int nr_child_calls;
@@ -126,7 +127,7 @@ static void close_received(struct worker *w)
 
 static void kill_child(struct worker *w)
 {
-	w->stuck = child_kill(&w->child, w->who,
+	w->stuck = child_kill(&w->child, w->charged,
 			      w->config.kind == WORKER_DECODER ? CHILD_KILL_WAIT_MS
 							       : STUCK_WAIT_MS,
 			      &w->dead_cpu_ns);
@@ -145,7 +146,7 @@ int worker_new(const struct worker_config *config, struct worker **ret, struct e
 	if (!w->config.cpu_seconds)
 		w->config.cpu_seconds = DEFAULT_CPU_SECONDS;
 	w->child = CHILD_NONE;
-	w->who = TENANT_UNKNOWN;
+	worker_serves(w, TENANT_UNKNOWN);
 	w->call.need_fd = -1;
 	*ret = w;
 	return 0;
@@ -679,7 +680,12 @@ void worker_trim(struct worker *w)
 
 void worker_serves(struct worker *w, struct tenant who)
 {
-	w->who = who;
+	w->who = w->charged = who;
+}
+
+void worker_charges_nobody(struct worker *w)
+{
+	w->charged = TENANT_UNKNOWN;
 }
 
 uint64_t worker_last_stuck(const struct worker *w)

@@ -187,6 +187,12 @@ enum worker_answer worker_call(struct worker *w, uint32_t op, const void *reques
 void worker_serves(struct worker *w, struct tenant who);
 
 /**
+ * Until worker_serves(), a child that gets stuck counts for TENANT_UNKNOWN, so that it can
+ * be found out first who is to be charged (child_charge_undead()).
+ */
+void worker_charges_nobody(struct worker *w);
+
+/**
  * Returns the number of the child that was killed last, for the functions of
  * worker/child.h; 0: it is dead.
  */

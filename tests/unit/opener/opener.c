@@ -10,11 +10,13 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -389,6 +391,145 @@ static void an_unknown_process_is_its_container_s(void **state)
 	end_processes(pids, dirs);
 }
 
+static int look_again(int dir, struct tenant who)
+{
+	struct look look = stat_look();
+	int rc = opener_look_at(dir, who, &look);
+
+	look_deinit(&look);
+	return rc;
+}
+
+/* Like look_hangs(), but what is stuck stays so. */
+static void look_stays(int dir, struct tenant who)
+{
+	assert_int_equal(look_again(dir, user(0)), 0);
+	freezer_freeze(slow_opener_pid());
+	assert_int_equal(look_again(dir, who), -ETIMEDOUT);
+}
+
+/* What could be the directory of a process, of which all but its cgroup can be read. */
+struct half_program {
+	char path[64];
+	int dir, writer;
+};
+
+static void half_program_init(struct half_program *p)
+{
+	char fifo[96];
+
+	snprintf(p->path, sizeof(p->path), "/tmp/lineburn-opener-XXXXXX");
+	assert_non_null(mkdtemp(p->path));
+	put(p->path, "status", "Name:\ta\nUid:\t1001\t1001\t1001\t1001\n");
+	put(p->path, "stat", "1");
+	snprintf(fifo, sizeof(fifo), "%s/cgroup", p->path);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	p->writer = open(fifo, O_RDWR | O_CLOEXEC);
+	p->dir = open(p->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void half_program_deinit(struct half_program *p)
+{
+	close(p->writer);
+	close(p->dir);
+	nftw(p->path, remove_one, 4, FTW_DEPTH);
+}
+
+/* Looks at its stat and its cgroup; asserts that of the cgroup there is nothing. */
+static int look_at_half(const struct half_program *p, struct tenant who)
+{
+	struct look looks[] = {
+		stat_look(),
+		{.what = LOOK_PROC_TEXT, .name = "cgroup", .max_bytes = 4096},
+	};
+	int rc = opener_look(p->dir, who, looks, ARRAY_SIZE(looks));
+
+	assert_int_equal(looks[0].rc, rc);
+	assert_int_equal(looks[1].rc, rc ? rc : -EBUSY);
+	look_deinit(&looks[0]);
+	return rc;
+}
+
+/* A process can have the opener wait for its cgroup: it holds the directory. */
+static void a_late_cgroup_is_its_process_s(void **state)
+{
+	struct opener_stats before, after;
+	struct half_program p;
+
+	(void)state;
+	half_program_init(&p);
+	opener_stats(&before);
+	assert_int_equal(look_at_half(&p, user(1000)), -ETIMEDOUT);
+	opener_stats(&after);
+	assert_int_equal(after.nr_late, before.nr_late + 1);
+	half_program_deinit(&p);
+}
+
+static struct tenant user_of(void *ctx, uint32_t uid, const struct look *cgroup)
+{
+	struct found *found = ctx;
+
+	assert_int_equal(cgroup->rc, -EBUSY);
+	found->nr++;
+	found->uid = uid;
+	return user(uid);
+}
+
+/* Puts the file in the place of this process's cgroup. Return: false if that may not be. */
+static bool replace_own_cgroup(const char *dir, const char *own)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/cgroup", dir);
+	return !unshare(CLONE_NEWNS) &&
+	       !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
+	       !mount(path, own, NULL, MS_BIND, NULL);
+}
+
+/* Before Linux 6.8 a stranger can make the cgroups of all late: no process pays for that. */
+static void nobody_pays_for_late_cgroups(void **state)
+{
+	int dir = dir_of(getppid()), good = dir_of(getpid());
+	struct opener_stats before, after;
+	struct found found = {0};
+	struct half_program p;
+	char own[64];
+
+	if (!freezer_is_there(state))
+		skip();
+	half_program_init(&p);
+	snprintf(own, sizeof(own), "/proc/%d/cgroup", (int)getpid());
+	if (!replace_own_cgroup(p.path, own)) {
+		puts("cannot mount a file over /proc/PID/cgroup");
+		half_program_deinit(&p);
+		close(dir);
+		close(good);
+		skip();
+	}
+	assert_int_equal(opener_begin(NULL), 0);
+	opener_find_tenants(user_of, &found);
+	look_stays(dir, user(1000));
+	assert_int_equal(look_again(good, user(0)), 0);
+	opener_stats(&before);
+	freezer_freeze(slow_opener_pid());
+	assert_int_equal(look_at_half(&p, user(1000)), 0);
+	/* Two are stuck, one for the user. */
+	assert_int_equal(child_nr_undead(), 2);
+	assert_true(child_has_room(user(1000)));
+	/* Cgroups are not read now, whoever asks. */
+	assert_int_equal(look_at_half(&p, TENANT_UNKNOWN), 0);
+	assert_int_equal(found.nr, 1);
+	assert_int_equal(found.uid, 1001);
+	opener_stats(&after);
+	assert_int_equal(after.nr_late, before.nr_late);
+	thaw_all();
+	opener_end();
+	umount2(own, MNT_DETACH);
+	half_program_deinit(&p);
+	close(dir);
+	close(good);
+}
+
 /* Returns how long it is waited for. */
 static int64_t ms_of_late_look(int dir, struct tenant who)
 {
@@ -561,23 +702,6 @@ static void hang_among_several(struct several *s, const pid_t pids[NR_PROCESSES]
 	freezer_freeze(slow_opener_pid());
 	look_at_all(s, dirs);
 	check_all(s, pids, 0xf);
-}
-
-static int look_again(int dir, struct tenant who)
-{
-	struct look look = stat_look();
-	int rc = opener_look_at(dir, who, &look);
-
-	look_deinit(&look);
-	return rc;
-}
-
-/* Like look_hangs(), but what is stuck stays so. */
-static void look_stays(int dir, struct tenant who)
-{
-	assert_int_equal(look_again(dir, user(0)), 0);
-	freezer_freeze(slow_opener_pid());
-	assert_int_equal(look_again(dir, who), -ETIMEDOUT);
 }
 
 /* What hung among several is charged to one of them, not to somebody else who is late. */
@@ -768,6 +892,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(what_hangs_is_left_behind, freezer_set_up,
 						freezer_tear_down),
 		cmocka_unit_test_setup_teardown(an_unknown_process_is_its_container_s,
+						freezer_set_up, freezer_tear_down),
+		cmocka_unit_test_setup_teardown(a_late_cgroup_is_its_process_s, begin,
+						end),
+		cmocka_unit_test_setup_teardown(nobody_pays_for_late_cgroups,
 						freezer_set_up, freezer_tear_down),
 		cmocka_unit_test_setup_teardown(patience_ends_for_who_was_late,
 						freezer_set_up, freezer_tear_down),

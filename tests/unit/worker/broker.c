@@ -243,6 +243,8 @@ static void give_up_and_work(void)
 	CHECK(!worker_new(&config, &w, NULL));
 	CHECK(call(w, 0, 20000, &pid) == WORKER_OK);
 	CHECK(parent_of((pid_t)pid) == broker_pid(BROKER_HELPERS));
+	worker_stats(w, &stats);
+	CHECK(stats.cpu_ns > 0); /* of a broker's child, while it lives */
 	/* It has another uid, so this process has no right to kill it. */
 	CHECK(call(w, 1, 50, &pid) == WORKER_DEADLINE);
 	for (int i = 0; i < 6000 && child_nr_undead(); i++)
