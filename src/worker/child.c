@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/target_fd.h"
 #include "worker/broker.h"
 #include "worker/message.h"
 
@@ -326,6 +327,18 @@ static struct undead {
 static size_t nr_undead;
 static uint64_t last_number;
 
+/*
+ * What the child answered too late lies in the socket, maybe with descriptors of its target's
+ * files. To close the socket closes them, and their file system may never answer.
+ */
+static void close_socket(struct child *child, struct tenant who)
+{
+	if (child->sock < 0)
+		return;
+	target_fd_opened(child->sock, who);
+	target_fd_close(take_fd(&child->sock));
+}
+
 uint64_t child_kill(struct child *child, struct tenant who, int wait_ms, uint64_t *cpu_ns)
 {
 	if (!child->pid)
@@ -334,8 +347,7 @@ uint64_t child_kill(struct child *child, struct tenant who, int wait_ms, uint64_
 		ask_to_kill(child);
 	else
 		kill_here(child);
-	cleanup_closep(&child->sock);
-	child->sock = -1;
+	close_socket(child, who);
 	if (reap(child, wait_ms, cpu_ns))
 		return 0;
 	assert(nr_undead < ARRAY_SIZE(undead));

@@ -54,7 +54,8 @@ pid_t child_parent(void);
  * child that does not die by then aside. child_has_room() must have been true before it
  * was started.
  *
- * @who     tenant of the target that it served last, or TENANT_UNKNOWN
+ * @who     tenant of the target that it served last, or TENANT_UNKNOWN; pays for the closing
+ *          of its socket (base/target_fd.h)
  * @cpu_ns  gets its CPU time when it is reaped, maybe later: see child_forget_undead()
  * Return: the number of a child that was put aside; 0: it is dead.
  */

@@ -1347,6 +1347,50 @@ static void what_nobody_took_is_of_its_tenant(void **state)
 	target_fd_end();
 }
 
+static bool is_hung_up(int fd, int timeout_ms)
+{
+	struct pollfd end = {.fd = fd};
+
+	return poll(&end, 1, timeout_ms) == 1 && end.revents & POLLHUP;
+}
+
+/*
+ * An answer comes when its child is killed: its descriptor lies in the socket, and whoever
+ * closes that waits for the file system. So the closer does. A pipe tells when its last
+ * descriptor is closed.
+ */
+static void an_answer_that_is_not_read_is_closed_by_the_closer(void **state)
+{
+	const struct worker_config config = {.kind = WORKER_OPENER};
+	struct pollfd answer = {.events = POLLIN};
+	struct worker_wait wait;
+	struct worker *w;
+	struct error err;
+	int ends[2];
+	pid_t closer;
+
+	(void)state;
+	assert_int_equal(target_fd_begin(&err), 0);
+	closer = stop_closer();
+	assert_int_equal(worker_new(&config, &w, &err), 0);
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	worker_send(w, OP_SEND_FD_AND_HANG, NULL, 0, &ends[1], 1, NULL, NULL, LONG_MS);
+	close(ends[1]);
+	assert_true(worker_waits(w, &wait));
+	answer.fd = wait.fd;
+	assert_int_equal(poll(&answer, 1, LONG_MS), 1);
+	worker_cancel(w);
+	while (child_nr_undead())
+		usleep(1000);
+	assert_false(is_hung_up(ends[0], 0));
+	kill(closer, SIGCONT);
+	assert_true(is_hung_up(ends[0], LONG_MS));
+	assert_int_equal(fcntl(wait.fd, F_GETFD), -1);
+	close(ends[0]);
+	worker_free(w);
+	target_fd_end();
+}
+
 /* Without descriptors no child is started and nothing leaks; later it works. */
 static void a_start_that_fails_is_an_answer(void **state)
 {
@@ -1409,6 +1453,7 @@ int main(int argc, char **argv)
 		TEST(signals_do_not_disturb),
 		TEST(low_descriptors_may_be_closed),
 		TEST(what_nobody_took_is_of_its_tenant),
+		TEST(an_answer_that_is_not_read_is_closed_by_the_closer),
 		TEST(a_start_that_fails_is_an_answer),
 	};
 
