@@ -300,13 +300,22 @@ pid_t child_parent(void)
 	return broker_is_there(BROKER_HELPERS) ? broker_pid(BROKER_HELPERS) : getpid();
 }
 
+/* Waits as one waits for an answer: other work goes on. */
+static bool has_ended(int pidfd, int timeout_ms)
+{
+	struct pollfd pfd = {.fd = pidfd, .events = POLLIN};
+	int64_t deadline_ns = message_clock_ns() + timeout_ms * INT64_C(1000000);
+
+	/* message_wait() waits for a millisecond at least. */
+	return poll(&pfd, 1, 0) > 0 ||
+	       (timeout_ms && !message_wait(pidfd, POLLIN, deadline_ns));
+}
+
 /* Reaps a child. Return: whether it is gone (reaped by us, or by the kernel). */
 static bool reap(struct child *child, int timeout_ms, uint64_t *cpu_ns)
 {
-	struct pollfd pfd = {.fd = child->pidfd, .events = POLLIN};
-
 	/* The pidfd of a broker's child may have been lost: then the broker tells. */
-	if (child->pidfd >= 0 && poll(&pfd, 1, timeout_ms) <= 0)
+	if (child->pidfd >= 0 && !has_ended(child->pidfd, timeout_ms))
 		return false;
 	if (!broker_is_there(BROKER_HELPERS))
 		*cpu_ns += reap_here(child->pid);

@@ -29,8 +29,14 @@ static int64_t ms_since(int64_t start_ns)
 	return (message_clock_ns() - start_ns) / 1000000;
 }
 
+static void count(void *ctx)
+{
+	++*(size_t *)ctx;
+}
+
 static void what_does_not_die_is_put_aside(void **state)
 {
+	static size_t nr_worked;
 	uint64_t cpu_ns = 0;
 	struct child child;
 	int64_t start;
@@ -41,11 +47,18 @@ static void what_does_not_die_is_put_aside(void **state)
 	assert_int_equal(child_spawn(&child), 0);
 	pid = child.pid;
 	freezer_freeze(pid);
+	message_meanwhile(count, &nr_worked);
 	start = message_clock_ns();
 	child_kill(&child, user(1000), CHILD_KILL_WAIT_MS, &cpu_ns);
 	assert_in_range(ms_since(start), CHILD_KILL_WAIT_MS - 1, 60000);
+	assert_true(nr_worked > 0);
+	/* Nobody waits for it any more. */
+	nr_worked = 0;
+	for (int i = 0; i < 2 * MESSAGE_MEANWHILE_MS; i++)
+		assert_int_equal(child_nr_undead(), 1);
+	assert_int_equal(nr_worked, 0);
+	message_meanwhile(NULL, NULL);
 	assert_int_equal(child.pid, 0);
-	assert_int_equal(child_nr_undead(), 1);
 	assert_true(child_has_room(user(1000))); /* for one more of this user */
 	assert_int_equal(cpu_ns, 0);
 	freezer_thaw();
