@@ -36,6 +36,8 @@ enum locate_result {
 	LOCATE_NOT_YET, /* no thread state yet: retry, with growing intervals */
 	LOCATE_UNKNOWN, /* a layout that we do not know, or memory that makes no sense */
 	LOCATE_NO_ANSWER, /* its memory did not answer in time: do not retry */
+	/* What no reader answers: */
+	LOCATE_READER_DIED, /* maybe for a reason of its own: retry, some times */
 };
 
 /* Maximum size of a runtime's struct of facts about a file. */

@@ -41,6 +41,7 @@
  */
 #define FIRST_WAIT_NS   5000000ULL
 #define LONGEST_WAIT_NS 1000000000ULL
+#define MAX_DEATHS      2 /* of readers, for which a process is not to blame */
 /*
  * Limit for queries of all processes: the reader needs some 0.2 ms for each. One tenant may
  * have all of them, but while others wait, whoever had less is first: a query counts as
@@ -72,6 +73,7 @@ struct image_interp {
 	uint64_t text_bias; /* start of its text's mapping - file offset */
 	uint64_t ask_ns; /* CLOCK_MONOTONIC: earliest next query */
 	uint64_t wait_ns; /* delay after the next "not yet" */
+	unsigned int nr_deaths; /* of readers that queried it */
 	uint32_t number; /* as in struct lb_unwind_process; 0 unless found */
 	int32_t tls_off;
 	bool is_banned; /* reading its memory timed out */
@@ -642,6 +644,18 @@ static bool ask_is_due(const struct image_interp *interp)
 	return interp->state == IMAGE_INTERP_WAITS && clock_now_ns() >= interp->ask_ns;
 }
 
+/*
+ * Somebody may have killed the reader (the kernel does, when memory runs out), or the
+ * process's memory did.
+ */
+static bool may_ask_again(struct image_interp *interp, enum locate_result state)
+{
+	if (state == LOCATE_READER_DIED)
+		return ++interp->nr_deaths <= MAX_DEATHS;
+	/* FOUND: in a process that has ended since. */
+	return state == LOCATE_NOT_YET || state == LOCATE_FOUND;
+}
+
 /* Queries the process. Return: whether it need not be queried again. */
 static bool ask_for_interp(struct unwind_feeder *w, const struct process *p,
 			   struct image_interp *interp)
@@ -659,7 +673,7 @@ static bool ask_for_interp(struct unwind_feeder *w, const struct process *p,
 		found(w, interp, &place);
 		return true;
 	}
-	if (state == LOCATE_NOT_YET || state == LOCATE_FOUND) {
+	if (may_ask_again(interp, state)) {
 		interp->ask_ns = clock_now_ns() + interp->wait_ns;
 		interp->wait_ns += interp->wait_ns / 4;
 		if (interp->wait_ns > LONGEST_WAIT_NS)
@@ -669,7 +683,7 @@ static bool ask_for_interp(struct unwind_feeder *w, const struct process *p,
 	log_debug("the interpreter of process %u (%s) is not understood (%d)", p->tgid,
 		  runtime->name, (int)state);
 	interp->state = IMAGE_INTERP_REFUSED;
-	interp->is_banned = state == LOCATE_NO_ANSWER;
+	interp->is_banned = state == LOCATE_NO_ANSWER || state == LOCATE_READER_DIED;
 	w->totals.nr_interps_refused++;
 	return true;
 }

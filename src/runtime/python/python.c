@@ -82,6 +82,8 @@ static enum locate_result locate(struct worker *reader, pid_t pid, const void *f
 	case WORKER_CANNOT_START:
 	case WORKER_REFUSED:
 		return LOCATE_NOT_YET;
+	case WORKER_DIED:
+		return LOCATE_READER_DIED;
 	default:
 		return LOCATE_NO_ANSWER;
 	}

@@ -633,6 +633,43 @@ static void a_layout_that_is_not_known_is_asked_once(void **state)
 	assert_false(is_awaited(unknown));
 }
 
+/* Asks as often as it may, and once more. */
+static void ask_for_long(void)
+{
+	for (size_t i = 0; i < 5; i++) {
+		unwind_feeder_look(w);
+		fake_now_ns += 10 * SECOND_NS;
+	}
+}
+
+/* Somebody may have killed it; or it was the process's memory, the third time. */
+static void a_process_whose_reader_dies_is_asked_three_times(void **state)
+{
+	struct proc *kills = add_process(LOCATE_READER_DIED), *other, *child;
+
+	(void)state;
+	unwind_feeder_look(w);
+	assert_int_equal(totals_of().nr_interps_refused, 0);
+	assert_true(is_awaited(kills));
+	ask_for_long();
+	assert_int_equal(nr_asked, 3);
+	assert_int_equal(totals_of().nr_interps_refused, 1);
+	assert_false(is_awaited(kills));
+
+	/* Its forks are as it is; others are not. */
+	child = add_process(LOCATE_READER_DIED);
+	unwind_feeder_forked(w, &kills->process, &child->process);
+	ask_for_long();
+	assert_int_equal(nr_asked, 3);
+
+	other = add_process(LOCATE_READER_DIED);
+	unwind_feeder_look(w);
+	other->answer = LOCATE_FOUND;
+	ask_for_long();
+	assert_int_equal(nr_asked, 5);
+	assert_int_not_equal(interp_of(other), 0);
+}
+
 static void an_answer_of_a_process_that_ended_meanwhile_is_dropped(void **state)
 {
 	struct proc *p = add_process(LOCATE_FOUND);
@@ -858,6 +895,7 @@ int main(void)
 		TEST(who_must_wait_takes_no_turn),
 		TEST(who_had_less_has_its_codes_read_first),
 		TEST(a_layout_that_is_not_known_is_asked_once),
+		TEST(a_process_whose_reader_dies_is_asked_three_times),
 		TEST(an_answer_of_a_process_that_ended_meanwhile_is_dropped),
 		TEST(memory_that_does_not_answer_is_not_read_again),
 		TEST(a_fork_has_its_parents_interpreter_without_a_query),

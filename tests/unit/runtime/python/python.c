@@ -32,6 +32,7 @@
 #include "base/cleanup.h"
 #include "decode/python/build.h"
 #include "decode/python/state.h"
+#include "decode/requests.h"
 #include "process/file.h"
 #include "lib/scratch.h"
 
@@ -588,10 +589,48 @@ static void a_process_that_is_gone(void **state)
 			 LOCATE_UNKNOWN);
 }
 
-int main(void)
+#define KILLS UINT32_MAX /* no process: the reader that is asked about it dies */
+
+static int serve_or_die(struct worker_call *call, struct wire_reader *request,
+			const int *fds, size_t nr_fds, struct wire_writer *reply)
+{
+	struct wire_reader peek = *request;
+
+	if (wire_get_u32(&peek) == KILLS)
+		_exit(1);
+	return operations[READER_PYTHON_STATE](call, request, fds, nr_fds, reply);
+}
+
+static int be_worker(void)
+{
+	static worker_op ops[NR_OPERATIONS];
+
+	memcpy(ops, operations, sizeof(ops));
+	ops[READER_PYTHON_STATE] = serve_or_die;
+	return worker_main(ops, NR_OPERATIONS);
+}
+
+/* Who kills a reader is not the process that it reads. */
+static void a_reader_that_dies_has_read_nothing(void **state)
+{
+	const struct python_build build = {.version = 0x030b, .runtime_off = 0x1000};
+	struct fixture *f = *state;
+	struct runtime_place place;
+	struct worker_stats stats;
+
+	assert_int_equal(
+		python_runtime.locate(f->reader, (pid_t)KILLS, &build, 0x400000, &place),
+		LOCATE_READER_DIED);
+	worker_stats(f->reader, &stats);
+	assert_int_equal(stats.nr_died, 1);
+}
+
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_of_interpreters),
+		cmocka_unit_test_setup_teardown(a_reader_that_dies_has_read_nothing,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_process_that_is_gone, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(stacks_of_python_3_9, set_up, tear_down),
@@ -603,5 +642,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(stacks_of_python_3_15, set_up, tear_down),
 	};
 
+	if (argc > 0 && !strcmp(argv[0], WORKER_ARGV0))
+		return be_worker();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
