@@ -26,10 +26,13 @@
 #include "base/user.h"
 #include "launch/python_hook.h"
 #include "process/proc_dir.h"
+#include "worker/broker.h"
 
 #define ENVIRON_MAX_BYTES (4u << 20)
 #define MAX_ANCESTORS     16
-#define MAPPED_MS         100 /* most time to wait; a file system may be slow */
+/* Most time to wait; a file system may be slow. */
+#define MAPPED_MS 100
+#define KILLED_MS 500
 
 extern char **environ;
 
@@ -210,6 +213,8 @@ _Noreturn static void child(char **argv, const struct launch_user *user, bool py
 	ssize_t n;
 	int rc;
 
+	/* It may wait for a file system, after lineburn's end, too. */
+	broker_leave();
 	caller_restore();
 	rc = user->is_other ? launch_become(user) : 0;
 	/*
@@ -278,16 +283,22 @@ int launch_new(char **argv, const struct launch_user *user, bool python_hook,
 	return 0;
 }
 
+/* A file system that does not answer keeps it from ending. */
+static void kill_before_start(struct launch *l)
+{
+	kill(l->pid, SIGKILL);
+	for (int i = 0; i < KILLED_MS && !launch_has_ended(l); i++)
+		poll(NULL, 0, 1);
+}
+
 void launch_free(struct launch *l)
 {
 	if (!l)
 		return;
 	cleanup_closep(&l->go_fd);
 	cleanup_closep(&l->failed_fd);
-	if (l->pid > 0 && !l->started && !l->ended) {
-		kill(l->pid, SIGKILL);
-		waitpid(l->pid, NULL, 0);
-	}
+	if (l->pid > 0 && !l->started && !l->ended)
+		kill_before_start(l);
 	free(l);
 }
 
@@ -300,9 +311,6 @@ void launch_wait_mapped(const struct launch *l)
 
 int launch_go(struct launch *l, struct error *err)
 {
-	int code = 0;
-	ssize_t n;
-
 	/* Not write(2), which raises SIGPIPE if a signal has killed the child. */
 	if (send(l->go_fd, "", 1, MSG_NOSIGNAL) != 1)
 		return error_set(err, -errno,
@@ -310,18 +318,35 @@ int launch_go(struct launch *l, struct error *err)
 				 l->command);
 	close(take_fd(&l->go_fd));
 	l->started = true;
-	do
-		n = read(l->failed_fd, &code, sizeof(code));
-	while (n < 0 && errno == EINTR);
-	if (n != sizeof(code)) {
+	return 0;
+}
+
+int launch_look(struct launch *l, struct error *err)
+{
+	struct pollfd said = {.fd = l->failed_fd, .events = POLLIN};
+	int code = 0;
+
+	if (l->executed || poll(&said, 1, 0) <= 0)
+		return 0;
+	if (said.revents & POLLIN && !l->ended) /* it has failed, and ends */
+		return 0;
+	if (read(l->failed_fd, &code, sizeof(code)) != sizeof(code)) {
 		l->executed = true;
 		return 0;
 	}
-	waitpid(l->pid, &l->wait_status, 0); /* no handlers, so no EINTR */
-	l->ended = true;
 	errno = code;
 	return error_set_exit(err, code == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE,
 			      -code, "cannot run %s: %m", l->command);
+}
+
+int launch_give_up(struct launch *l, struct error *err)
+{
+	/* Now, or when its file system answers. */
+	launch_signal(l, SIGKILL);
+	return error_set_exit(err, EXIT_NOT_EXECUTABLE, -ETIMEDOUT,
+			      "cannot run %s: its file system did not answer before a "
+			      "signal ended the wait",
+			      l->command);
 }
 
 bool launch_has_ended(struct launch *l)

@@ -61,7 +61,10 @@ struct launch {
  */
 int launch_new(char **argv, const struct launch_user *user, bool python_hook,
 	       struct launch **ret, struct error *err);
-/** Kills a command that was not started; leaves a started one running. */
+/**
+ * Kills a command that was not started, and waits 0.5 s at most for its end; leaves a started
+ * one running.
+ */
 void launch_free(struct launch *l);
 DEFINE_CLEANUP(struct launch, launch_free);
 
@@ -69,11 +72,20 @@ DEFINE_CLEANUP(struct launch, launch_free);
 void launch_wait_mapped(const struct launch *l);
 
 /**
- * Starts the command and waits until it is executed.
- * Return: 0; or, if that failed, -errno with a message and the exit code of env(1), 126
- * or 127.
+ * Starts the command. It is executed later, or never: its file system may not answer.
+ * Return: 0; -errno with a message: a signal has killed it.
  */
 int launch_go(struct launch *l, struct error *err);
+
+/**
+ * Sets l->executed if the command has been executed since; does not wait for that. Return:
+ * 0; or, if it could not be executed and launch_has_ended(), -errno with a message and the
+ * exit code of env(1), 126 or 127.
+ */
+int launch_look(struct launch *l, struct error *err);
+
+/** Kills a command that was not executed. Return: -ETIMEDOUT with a message. */
+int launch_give_up(struct launch *l, struct error *err);
 
 /** Has the command ended? Reaps it without waiting. */
 bool launch_has_ended(struct launch *l);

@@ -32,6 +32,9 @@
 #include "record/wakeup_limit.h"
 #include "record/wakeups.h"
 
+/* A command that is not executed yet ends at once when a signal kills it, if it can. */
+#define GIVE_UP_NS (200 * CLOCK_MS_NS)
+
 enum pass_step {
 	PASS_NONE,
 	PASS_NAME, /* the builder names rows and adds them to the profile */
@@ -68,6 +71,8 @@ struct recorder {
 	uint64_t drain_ns; /* the next drain */
 	uint64_t look_ns; /* next check of events if no wakeup comes before */
 	uint64_t ahead_ns; /* the next pass that names ahead; 0: never */
+
+	uint64_t give_up_ns; /* a command that is not executed by then; 0: never */
 
 	struct window window;
 	uint64_t window_end_ns; /* CLOCK_MONOTONIC; 0: never */
@@ -480,6 +485,11 @@ static void hurry(struct recorder *r)
 			 "end while they were looked up");
 }
 
+static bool is_end(int signal)
+{
+	return signal == SIGINT || signal == SIGTERM || signal == SIGQUIT;
+}
+
 /*
  * Who sends a signal when sampling has ended does not want to wait: what has no name yet
  * gets none, so that the samples are written. The next signal kills. A hang-up says
@@ -491,8 +501,7 @@ static void take_late_signals(struct recorder *r)
 	bool ends = false;
 
 	while (wakeups_take_signal(r->wakeups, &signal))
-		ends |= signal.number == SIGINT || signal.number == SIGTERM ||
-			signal.number == SIGQUIT;
+		ends |= is_end(signal.number);
 	if (ends && !r->is_hurried) {
 		r->is_hurried = true;
 		log_warning("the samples are %s; one more signal discards them",
@@ -597,19 +606,29 @@ static bool take_request(struct recorder *r, int signal)
 	return true;
 }
 
-static void take_signals(struct recorder *r)
+/* The terminal sends its signals to the command, too. */
+static void take_signal_of_command(struct recorder *r, struct wakeup_signal signal)
 {
 	struct launch *command = r->intake.launch;
+
+	if (signal.is_from_somebody)
+		launch_signal(command, signal.number);
+	if (!r->give_up_ns &&
+	    (is_end(signal.number) || (signal.number == SIGHUP && r->has_terminal)))
+		r->give_up_ns = clock_now_ns() + GIVE_UP_NS;
+}
+
+static void take_signals(struct recorder *r)
+{
 	struct wakeup_signal signal;
 
 	while (!r->is_over && wakeups_take_signal(r->wakeups, &signal)) {
 		if (signal.number == SIGCHLD)
 			continue; /* checked at the end of the turn */
-		if (!command)
+		if (r->intake.launch)
+			take_signal_of_command(r, signal);
+		else
 			r->is_over = !take_request(r, signal.number);
-		/* the terminal sends its signals to the command, too */
-		else if (signal.is_from_somebody)
-			launch_signal(command, signal.number);
 	}
 }
 
@@ -779,10 +798,25 @@ static int read_and_drain(struct recorder *r, unsigned int ready, struct error *
 	return 0;
 }
 
+/* @err  NULL: there is an error already */
+static int look_at_command(struct recorder *r, struct error *err)
+{
+	struct launch *command = r->intake.launch;
+	int rc;
+
+	if (launch_has_ended(command))
+		r->is_over = true;
+	/* Later: what has ended was executed, or has said why not. */
+	rc = launch_look(command, err);
+	if (rc || command->executed || !r->give_up_ns || clock_now_ns() < r->give_up_ns)
+		return rc;
+	return launch_give_up(command, err);
+}
+
 static int turn(struct recorder *r, struct error *err)
 {
 	unsigned int ready = wait_for_work(r);
-	int rc;
+	int rc, looked = 0;
 
 	if (ready & WAKEUP_SIGNAL)
 		take_signals(r);
@@ -792,10 +826,11 @@ static int turn(struct recorder *r, struct error *err)
 	/* If the decoder is still busy, the step ends quickly. */
 	if (!rc && (ready & WAKEUP_WRITER || does_steps(r)))
 		rc = pass_step(r, err);
-	if ((r->intake.launch && launch_has_ended(r->intake.launch)) || time_is_up(r) ||
-	    intake_targets_are_gone(&r->intake))
+	if (r->intake.launch)
+		looked = look_at_command(r, rc ? NULL : err);
+	if (time_is_up(r) || intake_targets_are_gone(&r->intake))
 		r->is_over = true;
-	return rc;
+	return rc ? rc : looked;
 }
 
 /* The command of run gets these signals itself, when it runs. */

@@ -273,6 +273,14 @@ int broker_map_content(const struct broker_message *request, void **ret,
 	return io_map_file(request->fds[0], SIZE_MAX, ret, ret_len);
 }
 
+void broker_leave(void)
+{
+	for (int i = 0; i < NR_BROKER_KINDS; i++) {
+		cleanup_closep(&brokers[i].sock);
+		brokers[i] = (struct broker){.sock = -1};
+	}
+}
+
 void broker_restore_signals(void)
 {
 	if (is_broker)

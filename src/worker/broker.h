@@ -118,6 +118,12 @@ void broker_drop_content(struct broker_message *request);
 int broker_map_content(const struct broker_message *request, void **ret,
 		       uint64_t *ret_len);
 
+/**
+ * For other children of the collector: closes the brokers' sockets. A broker ends when nobody
+ * has its socket any more.
+ */
+void broker_leave(void);
+
 /** For children of a broker: unblocks the signals that broker_begin() has blocked. */
 void broker_restore_signals(void);
 

@@ -74,7 +74,52 @@ ended_in_scan() {
 	"$LB" annotate --json scan.pb.gz >scan.json && profile_has scan.json "d['duration_ns'] == 0"
 }
 
+# The command of run, or its loader, is in a file system that does not answer: even SIGKILL does not end it before the
+# server does. SIGINT ends the recording, and says why.
+served=$(build attacks/served.c) || exit 1
+echo 'int main(void) { return 0; }' >loaded.c
+gcc -o loaded -Wl,--dynamic-linker="$PWD/served.mnt/prog" loaded.c || exit 1
+
+# command_ended NAME FILE
+command_ended() {
+	"$served" "$(command -v sleep)" 120 fuse open 30125 >"$1.held" 2>&1 &
+	holder=$!
+	wait_until 60 grep -q held "$1.held" || { tail -n 1 "$1.held"; kill $holder; return 1; }
+	nsenter --mount=/proc/$holder/ns/mnt "$LB" run -o "$PWD/$1.pb.gz" -- "$2" >"$1.out" 2>"$1.err" &
+	recorder=$!
+	why=
+	command=
+	wait_until 60 finds_command || why="the command is not stuck"
+	wait_until 60 records $recorder || why=${why:-"it does not begin"}
+	kill -INT $recorder
+	status=0
+	wait $recorder || status=$?
+	kill -0 $holder 2>/dev/null || why=${why:-"it ended after the command was released"}
+	[ "$why" ] || is_stuck "$command" || why="the command was released"
+	kill $holder
+	wait $holder 2>/dev/null
+	[ -z "$why" ] || { echo "$why"; return 1; }
+	[ $status -eq 126 ] || { echo "status $status"; return 1; }
+	grep -qx "lineburn: cannot run $2: its file system did not answer before a signal ended the wait" "$1.err" ||
+		{ tail -n 1 "$1.err"; return 1; }
+	wait_until 60 has_ended "$command" || { echo "the command is still there"; return 1; }
+}
+finds_command() {
+	command=$(tr ' ' '\n' <"/proc/$recorder/task/$recorder/children" | while read -r child; do
+		! is_stuck "$child" || echo "$child"
+	done)
+	[ "$command" ]
+}
+is_stuck() {
+	grep -qE 'request_wait_answer|fuse' "/proc/$1/wchan"
+}
+has_ended() {
+	[ ! -e "/proc/$1" ]
+}
+
 check stuck-exec-pid besides exec exec 1 65534 "$hot" TARGETS
 check stuck-exec-many besides many exec 12 65534 "$hot" -a
 check stuck-source besides source look 1 65534 "$gone" -a
 check stuck-scan-ended ended_in_scan
+check stuck-command command_ended command "$PWD/served.mnt/prog"
+check stuck-command-loader command_ended loader "$PWD/loaded"

@@ -59,6 +59,19 @@ static void wait_for_end(struct launch *l)
 	assert_true(launch_has_ended(l));
 }
 
+/* Return: as launch_look(), when it is known. */
+static int wait_for_exec(struct launch *l, struct error *err)
+{
+	int rc = 0;
+
+	for (int i = 0; i < 60000 && !rc && !l->executed; i++) {
+		launch_has_ended(l);
+		rc = launch_look(l, err);
+		poll(NULL, 0, 1);
+	}
+	return rc;
+}
+
 /* Runs a shell command in @dir until it ends. */
 static struct launch *run(const char *script)
 {
@@ -69,6 +82,7 @@ static struct launch *run(const char *script)
 	assert_int_equal(chdir(dir), 0);
 	l = start(argv);
 	assert_int_equal(launch_go(l, &err), 0);
+	assert_int_equal(wait_for_exec(l, &err), 0);
 	assert_true(l->executed);
 	wait_for_end(l);
 	return l;
@@ -129,7 +143,8 @@ static void assert_fails(const char *command, enum exit_code code, int rc)
 	_cleanup_(launch_freep) struct launch *l = start(argv);
 	struct error err = {0};
 
-	assert_int_equal(launch_go(l, &err), rc);
+	assert_int_equal(launch_go(l, &err), 0);
+	assert_int_equal(wait_for_exec(l, &err), rc);
 	assert_int_equal(err.exit_code, code);
 	assert_non_null(strstr(err.text, command));
 	assert_non_null(strstr(err.text, strerror(-rc)));
@@ -150,6 +165,53 @@ static void test_cannot_run(void **state)
 	close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
 	assert_fails(path, EXIT_NOT_EXECUTABLE, -EACCES);
 	assert_fails("/dev/null/x", EXIT_NOT_EXECUTABLE, -ENOTDIR);
+}
+
+/* What has ended is known to have been executed, or to have failed, without a wait. */
+static void test_known_at_its_end(void **state)
+{
+	char *good[] = {(char *)"true", NULL}, *bad[] = {(char *)"/nonexistent", NULL};
+	struct error err;
+
+	(void)state;
+	for (int is_bad = 0; is_bad < 2; is_bad++) {
+		_cleanup_(launch_freep) struct launch *l = start(is_bad ? bad : good);
+
+		assert_int_equal(launch_go(l, &err), 0);
+		wait_for_end(l);
+		assert_int_equal(launch_look(l, &err), is_bad ? -ENOENT : 0);
+		assert_int_equal(l->executed, !is_bad);
+	}
+}
+
+/*
+ * A process that is stopped stands for one whose file system does not answer: it does not
+ * execute the command. Nobody waits for it.
+ */
+static void test_never_executed(void **state)
+{
+	char path[128];
+	char *argv[] = {(char *)"touch", path, NULL};
+	struct error err = {0};
+	struct launch *l;
+	pid_t pid;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/touched-3", dir);
+	l = start(argv);
+	pid = l->pid;
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	assert_int_equal(launch_go(l, &err), 0);
+	assert_int_equal(launch_look(l, &err), 0);
+	assert_false(l->executed);
+	assert_false(launch_has_ended(l));
+	assert_int_equal(launch_give_up(l, &err), -ETIMEDOUT);
+	assert_int_equal(err.exit_code, EXIT_NOT_EXECUTABLE);
+	assert_non_null(strstr(err.text, "cannot run touch: its file system did not"));
+	assert_false(l->executed);
+	launch_free(l);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_not_equal(access(path, F_OK), 0);
 }
 
 /* Freed before the start: the command does not run, and its process is gone. */
@@ -471,6 +533,8 @@ int main(void)
 		cmocka_unit_test(test_exit_status),
 		cmocka_unit_test(test_death_by_signal),
 		cmocka_unit_test(test_cannot_run),
+		cmocka_unit_test(test_known_at_its_end),
+		cmocka_unit_test(test_never_executed),
 		cmocka_unit_test(test_never_let_go),
 		cmocka_unit_test(test_lineburn_dies),
 		cmocka_unit_test(test_killed_before_start),
