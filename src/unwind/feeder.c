@@ -76,7 +76,7 @@ struct image_interp {
 	unsigned int nr_deaths; /* of readers that queried it */
 	uint32_t number; /* as in struct lb_unwind_process; 0 unless found */
 	int32_t tls_off;
-	bool is_banned; /* reading its memory timed out */
+	bool is_banned; /* reading its memory timed out, or killed readers */
 };
 
 /*

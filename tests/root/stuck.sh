@@ -2,7 +2,7 @@
 # Users whose processes block whoever looks at them, even beyond SIGKILL: a recording begins, goes on,
 # and ends while they do, and names other programs. What happens first decides, not how long it takes:
 # the processes are released after two minutes only.
-# Takes 40 s.
+# Takes 45 s.
 . "${TOP:?}/tests/root/lib.sh"
 
 held=$(build held.c -pthread) && hot=$(build hot.c) || exit 1
