@@ -1089,6 +1089,7 @@ void unwind_feeder_drain(struct unwind_feeder *w)
 	}
 	find_gone(w);
 	forget_over(w);
+	unwind_files_retry(w->files);
 	w->is_expecting = true; /* files were opened, or can be opened now */
 }
 

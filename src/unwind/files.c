@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/retry_pause.h"
 #include "base/vec.h"
 #include "decode/operation.h"
 #include "process/table.h"
@@ -77,6 +78,9 @@ struct unwind_file {
 	uint32_t use; /* of the id (process/file.h) */
 	uint64_t unused_ns; /* when it was first seen closed; 0: open */
 	uint64_t pause_until_ns;
+	/* The decoder was late: all pages without rows are empty until late.until_ns. */
+	bool is_late;
+	struct retry_pause late;
 	struct lb_unwind_file_key shared; /* inode 0: it is not, or it is the vdso */
 	struct tenant payer; /* of that */
 	/* Some rows lack their rules, as these had used up theirs. */
@@ -120,6 +124,7 @@ struct unwind_files {
 	uint32_t *ahead;
 	size_t nr_ahead, cap_ahead;
 	bool reads_all; /* large files, too, are read before a request */
+	uint64_t retry_ns; /* the earliest end of a pause after a late answer */
 	struct unwind_totals *totals; /* borrowed */
 };
 
@@ -259,6 +264,67 @@ void unwind_files_forget(struct unwind_files *f)
 	}
 }
 
+/* Begins anew after further requests. */
+static void stop_ahead(struct unwind_file *file)
+{
+	file->nr_requests = 0;
+	for (unsigned int i = 0; i < file->nr_objects; i++)
+		file->objects[i].nr_ahead = 0;
+}
+
+/* While it pauses, its code is walked by frame pointers rather than not at all. */
+static void empty(struct unwind_files *f, const struct unwind_file *file)
+{
+	static const struct row_pages none = {.whole = true};
+
+	for (unsigned int i = 0; i < file->nr_objects; i++)
+		unwind_object_fill(f->tables, file->objects[i].object, &none, NULL, 0);
+}
+
+/*
+ * It may have been a single read that took long, of a file that all map: its rows are asked
+ * for again after a pause.
+ */
+static void begin_late(struct unwind_files *f, struct unwind_file *file, uint64_t now_ns)
+{
+	retry_pause_begin(&file->late, RETRY_FIRST_NS, RETRY_MAX_NS, now_ns);
+	file->is_late = true;
+	if (file->late.until_ns < f->retry_ns)
+		f->retry_ns = file->late.until_ns;
+	empty(f, file);
+}
+
+/* The next samples ask again, but not for the rows that are there. */
+static void end_late(struct unwind_files *f, struct unwind_file *file)
+{
+	file->is_late = false;
+	stop_ahead(file);
+	for (unsigned int i = 0; i < file->nr_objects; i++) {
+		file->objects[i].is_filled = false;
+		unwind_object_clear_empty(f->tables, file->objects[i].object);
+	}
+}
+
+void unwind_files_retry(struct unwind_files *f)
+{
+	uint64_t now_ns;
+
+	if (f->retry_ns == UINT64_MAX)
+		return;
+	now_ns = clock_now_ns();
+	if (now_ns < f->retry_ns)
+		return;
+	f->retry_ns = UINT64_MAX;
+	for (size_t i = 0; i < f->nr_files; i++) {
+		struct unwind_file *file = &f->files[i];
+
+		if (file->is_late && now_ns >= file->late.until_ns)
+			end_late(f, file);
+		else if (file->is_late && file->late.until_ns < f->retry_ns)
+			f->retry_ns = file->late.until_ns;
+	}
+}
+
 /* Finds the file of @m that may have rows. Return: false: none. */
 static bool file_of(struct unwind_files *f, const struct mapping *m, uint32_t *ret)
 {
@@ -349,6 +415,8 @@ static const struct file_object *object_for(struct unwind_files *f, uint32_t id,
 	*o = (struct file_object){
 		.first = first, .nr = last - first + 1, .object = object};
 	file->nr_objects++;
+	if (file->is_late)
+		empty(f, file);
 	return o;
 }
 
@@ -446,21 +514,39 @@ void unwind_files_segment(struct unwind_files *f, const struct mapping *m,
 
 /* ---- rows ---- */
 
+/* Is the page still absent? An earlier request may have filled it. */
+static bool is_missing(const struct unwind_files *f, uint32_t id, uint64_t page)
+{
+	const struct unwind_file *file = &f->files[id];
+
+	for (unsigned int i = 0; i < file->nr_objects; i++)
+		if (page - file->objects[i].first < file->objects[i].nr &&
+		    unwind_page_is_absent(f->tables, file->objects[i].object,
+					  page - file->objects[i].first))
+			return true;
+	return false;
+}
+
 void unwind_files_want(struct unwind_files *f, const struct mapping *m, uint64_t ip,
 		       struct tenant who)
 {
+	uint64_t page = offset_of(m, ip) >> PAGE_SHIFT;
 	uint32_t id;
 
 	if (!file_of(f, m, &id))
 		return;
+	if (f->files[id].is_late) {
+		if (is_missing(f, id, page)) /* its rows were evicted */
+			empty(f, &f->files[id]);
+		return;
+	}
 	if (vec_grow(&f->wants, &f->cap_wants, f->nr_wants + 1, sizeof(*f->wants),
 		     MAX_WANTS) ||
 	    !quota_take(&f->want_quota, who, 1)) {
 		f->totals->nr_requests_dropped++;
 		return;
 	}
-	f->wants[f->nr_wants++] =
-		(struct page_want){id, who, offset_of(m, ip) >> PAGE_SHIFT};
+	f->wants[f->nr_wants++] = (struct page_want){id, who, page};
 }
 
 /* @first  id of the file that comes first */
@@ -525,14 +611,6 @@ static void fill(struct unwind_files *f, struct unwind_file *file,
 			file->pause_until_ns = clock_now_ns() + PAUSE_NS;
 }
 
-/* Begins anew after further requests. */
-static void stop_ahead(struct unwind_file *file)
-{
-	file->nr_requests = 0;
-	for (unsigned int i = 0; i < file->nr_objects; i++)
-		file->objects[i].nr_ahead = 0;
-}
-
 /*
  * Is it still the file that was asked about? When it was closed since, no process maps it
  * any more, and when it was replaced, the objects are of another file.
@@ -572,10 +650,15 @@ static void take_rows(void *ctx, uint64_t tag, enum worker_answer answer,
 		stop_ahead(file);
 		return;
 	}
-	if (answer != WORKER_OK) {
-		f->totals->nr_failed++;
-		file->is_dead = true; /* all its pages become empty */
+	f->totals->nr_failed += answer != WORKER_OK;
+	if (answer == WORKER_DEADLINE) {
+		begin_late(f, file, end_ns);
+		log_debug("unwind rows of %s: late, asked for again after %.0f s",
+			  target ? target->path : "[vdso]", (double)file->late.ns / 1e9);
+		return;
 	}
+	retry_pause_forget(&file->late, end_ns);
+	file->is_dead = answer != WORKER_OK; /* all its pages become empty */
 	serve_payers(f, asked->id);
 	nr_refused = nr_rules_refused(f);
 	fill(f, file, &rows, asked->pages, asked->nr);
@@ -595,7 +678,8 @@ static bool may_be_asked(const struct unwind_files *f, uint32_t id)
 {
 	const struct unwind_file *file = &f->files[id];
 
-	return !file->is_dead && clock_now_ns() >= file->pause_until_ns &&
+	return !file->is_dead && !file->is_late &&
+	       clock_now_ns() >= file->pause_until_ns &&
 	       is_same_file(file, file->use, target_of(f, id));
 }
 
@@ -662,19 +746,6 @@ static bool ask_early(struct unwind_files *f, uint32_t id, const struct asked_pa
 	const struct target_file *target = target_of(f, id);
 
 	return ask(f, id, target ? target->tenant : (struct tenant){0}, pages, nr);
-}
-
-/* Is the page still absent? An earlier request may have filled it. */
-static bool is_missing(const struct unwind_files *f, uint32_t id, uint64_t page)
-{
-	const struct unwind_file *file = &f->files[id];
-
-	for (unsigned int i = 0; i < file->nr_objects; i++)
-		if (page - file->objects[i].first < file->objects[i].nr &&
-		    unwind_page_is_absent(f->tables, file->objects[i].object,
-					  page - file->objects[i].first))
-			return true;
-	return false;
 }
 
 static bool has_much_room(const struct unwind_files *f)
@@ -940,6 +1011,7 @@ int unwind_files_new(struct unwind_tables *tables, struct process_table *process
 	f->processes = processes;
 	f->decoder = decoder;
 	f->totals = totals;
+	f->retry_ns = UINT64_MAX;
 	if (decoder->share.is_shared)
 		f->want_quota = (struct quota){.what = "waiting unwind pages",
 					       .loss = "its stacks may be cut",

@@ -83,6 +83,12 @@ void unwind_files_read(struct unwind_files *f, const struct mapping *m,
 		       uint64_t deadline_ns);
 
 /**
+ * Lets rows be requested again of files about which the decoder was late, when their pauses
+ * are over. Call it regularly.
+ */
+void unwind_files_retry(struct unwind_files *f);
+
+/**
  * Drops the tables of files that were released, or closed a minute ago. The kernel must
  * have no segment of these files.
  */

@@ -888,6 +888,14 @@ void unwind_object_clear(struct unwind_tables *t, uint32_t object)
 	++*t->maps.pages_generation;
 }
 
+void unwind_object_clear_empty(struct unwind_tables *t, uint32_t object)
+{
+	for (uint32_t i = 0; i < t->pages.run_pages[object]; i++)
+		if (t->pages.pages[object + i].state == LB_PAGE_EMPTY)
+			clear_page(t, object + i);
+	++*t->maps.pages_generation;
+}
+
 void unwind_object_share(struct unwind_tables *t, uint32_t object,
 			 const struct payers *payers)
 {

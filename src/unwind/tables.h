@@ -73,6 +73,9 @@ int unwind_object_fill(struct unwind_tables *t, uint32_t object,
 /** Makes all pages absent. What they get next replaces the rules that CPUs have cached. */
 void unwind_object_clear(struct unwind_tables *t, uint32_t object);
 
+/** Same, pages without rows only. */
+void unwind_object_clear_empty(struct unwind_tables *t, uint32_t object);
+
 /** From now on these share it: its rows are dropped first only if all have too many. */
 void unwind_object_share(struct unwind_tables *t, uint32_t object,
 			 const struct payers *payers);

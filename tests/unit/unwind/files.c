@@ -1038,8 +1038,7 @@ static void who_is_an_interpreter_may_be_known_later(void **state)
 
 static void a_file_that_fails_has_no_rows(void **state)
 {
-	static const enum worker_answer answers[] = {WORKER_FAILED, WORKER_DEADLINE,
-						     WORKER_BAD_REPLY};
+	static const enum worker_answer answers[] = {WORKER_FAILED, WORKER_BAD_REPLY};
 
 	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
 		struct mapping m = map(LARGE, 100, 1999);
@@ -1062,6 +1061,191 @@ static void a_file_that_fails_has_no_rows(void **state)
 		tear_down(state);
 		begin(0);
 	}
+}
+
+/* The file's first late answer; pages 188 to 203 of the object had rows before. */
+static uint32_t be_late(struct mapping *m)
+{
+	uint32_t object;
+
+	*m = map(LARGE, 100, 1999);
+	object = segment(m);
+	decoder.nr_pages = 2000;
+	want(m, 300);
+	assert_false(serve());
+	decoder.how = WORKER_DEADLINE;
+	want(m, 137);
+	assert_false(serve());
+	assert_int_equal(decoder.nr_calls, 2);
+	assert_int_equal(totals.nr_failed, 1);
+	return object;
+}
+
+/* One read that takes long condemns the file for some seconds only. */
+static void a_late_file_is_asked_about_again(void **state)
+{
+	struct mapping m;
+	uint32_t object = be_late(&m);
+
+	(void)state;
+	assert_pages(object, 0, 187, LB_PAGE_EMPTY, 0);
+	assert_pages(object, 188, 203, LB_PAGE_ROWS, 288); /* stay */
+	assert_pages(object, 204, 1899, LB_PAGE_EMPTY, 0);
+	assert_true(has_rows(&m));
+	decoder.how = WORKER_OK;
+	fake_now_ns += 10 * SECOND_NS - 1;
+	unwind_files_retry(f);
+	want(&m, 400);
+	assert_false(serve());
+	assert_int_equal(decoder.nr_calls, 2);
+	fake_now_ns++;
+	unwind_files_retry(f);
+	assert_pages(object, 0, 187, LB_PAGE_ABSENT, 0);
+	assert_pages(object, 188, 203, LB_PAGE_ROWS, 288);
+	want(&m, 400);
+	assert_false(serve());
+	assert_int_equal(decoder.nr_calls, 3);
+	assert_pages(object, 300, 300, LB_PAGE_ROWS, 400);
+	assert_pages(object, 200, 200, LB_PAGE_ROWS, 300);
+	assert_int_equal(totals.nr_failed, 1);
+}
+
+/* Lets @seconds of a pause pass in which the file is not asked about, then asks again. */
+static void be_asked_after(struct mapping *m, uint64_t seconds)
+{
+	size_t nr = decoder.nr_calls;
+	uint64_t page = 288 + 32 * nr; /* no other request is near it */
+
+	fake_now_ns += seconds * SECOND_NS - 1;
+	unwind_files_retry(f);
+	want(m, page);
+	assert_false(serve());
+	assert_int_equal(decoder.nr_calls, nr);
+	fake_now_ns++;
+	unwind_files_retry(f);
+	want(m, page);
+	assert_false(serve());
+	assert_int_equal(decoder.nr_calls, nr + 1);
+}
+
+static void the_pauses_of_a_late_file_double(void **state)
+{
+	struct mapping m;
+
+	(void)state;
+	be_late(&m);
+	for (uint64_t s = 10; s < 2560; s *= 2)
+		be_asked_after(&m, s);
+	be_asked_after(&m, 2560);
+	be_asked_after(&m, 2560);
+	assert_int_equal(totals.nr_failed, 11);
+	decoder.how = WORKER_OK;
+	be_asked_after(&m, 2560);
+	/* It was not late for less time than the last pause took: it is still suspected. */
+	fake_now_ns += 2560 * SECOND_NS - 1;
+	want(&m, 400);
+	assert_false(serve());
+	decoder.how = WORKER_DEADLINE;
+	want(&m, 500);
+	assert_false(serve());
+	assert_int_equal(totals.nr_failed, 12);
+	be_asked_after(&m, 2560);
+	decoder.how = WORKER_OK;
+	be_asked_after(&m, 2560);
+	fake_now_ns += 2560 * SECOND_NS;
+	want(&m, 600);
+	assert_false(serve());
+	decoder.how = WORKER_DEADLINE;
+	want(&m, 700);
+	assert_false(serve());
+	be_asked_after(&m, 10);
+}
+
+/* What is mapped, or was evicted, while a file pauses is walked by frame pointers, too. */
+static void no_stack_is_cut_while_a_file_pauses(void **state)
+{
+	struct mapping m = map(LARGE, 0, 15), more = map(LARGE, 100, 199);
+	struct mapping small = map(SMALL, 0, 4);
+	uint32_t object = segment(&m), next;
+	struct unwind_totals held = {0};
+
+	(void)state;
+	decoder.nr_rows = 65536; /* four pages fill the slab */
+	decoder.nr_pages = 3;
+	want(&m, 0);
+	assert_false(serve());
+	assert_pages(object, 0, 2, LB_PAGE_ROWS, 0);
+	decoder.how = WORKER_DEADLINE;
+	next = segment(&more);
+	want(&more, 100);
+	assert_false(serve());
+	assert_int_equal(totals.nr_failed, 1);
+	assert_pages(next, 0, 99, LB_PAGE_EMPTY, 0);
+	more = map(LARGE, 200, 299);
+	next = segment(&more);
+	assert_pages(next, 0, 99, LB_PAGE_EMPTY, 0);
+	decoder.how = WORKER_OK;
+	decoder.nr_pages = 5;
+	decoder.is_whole = true;
+	segment(&small);
+	want(&small, 0);
+	assert_false(serve());
+	unwind_tables_totals(tables, &held);
+	assert_int_not_equal(held.nr_pages_evicted, 0);
+	assert_pages(object, 0, 0, LB_PAGE_ABSENT, 0);
+	want(&m, 0);
+	assert_pages(object, 0, 0, LB_PAGE_EMPTY, 0);
+	assert_int_not_equal(unwind_files_work(f), UNWIND_FILES_WANTED);
+}
+
+/* Another file has nothing of the pauses of the one before it. */
+static void a_late_file_is_forgotten_with_its_pauses(void **state)
+{
+	struct mapping m;
+	uint32_t object;
+
+	(void)state;
+	be_late(&m);
+	be_asked_after(&m, 10);
+	files[LARGE].use++;
+	decoder.how = WORKER_OK;
+	object = segment(&m);
+	want(&m, 300);
+	assert_false(serve());
+	assert_pages(object, 200, 200, LB_PAGE_ROWS, 300);
+	decoder.how = WORKER_DEADLINE;
+	want(&m, 400);
+	assert_false(serve());
+	be_asked_after(&m, 10);
+}
+
+static void each_late_file_has_its_own_pause(void **state)
+{
+	struct mapping small = map(SMALL, 0, 4), other = map(OTHER, 0, 4);
+
+	(void)state;
+	segment(&small);
+	segment(&other);
+	decoder.how = WORKER_DEADLINE;
+	want(&small, 0);
+	assert_false(serve());
+	fake_now_ns += 4 * SECOND_NS;
+	want(&other, 0);
+	assert_false(serve());
+	forget_calls();
+	fake_now_ns += 6 * SECOND_NS;
+	unwind_files_retry(f);
+	want(&other, 0);
+	want(&small, 0);
+	assert_false(serve());
+	assert_int_equal(decoder.nr_calls, 1);
+	assert_int_equal(decoder.calls[0].fd, FD(SMALL));
+	fake_now_ns += 4 * SECOND_NS;
+	unwind_files_retry(f);
+	want(&other, 0);
+	assert_false(serve());
+	assert_int_equal(decoder.nr_calls, 2);
+	assert_int_equal(decoder.calls[1].fd, FD(OTHER));
 }
 
 /* It may lack memory: the file is asked about once more, not each time it kills one. */
@@ -1382,6 +1566,11 @@ int main(void)
 		TEST(who_wants_a_file_that_pauses_keeps_nobody_waiting),
 		TEST(a_tenant_without_time_does_not_end_reading_ahead),
 		TEST(a_file_that_fails_has_no_rows),
+		TEST(a_late_file_is_asked_about_again),
+		TEST(the_pauses_of_a_late_file_double),
+		TEST_ONE(no_stack_is_cut_while_a_file_pauses),
+		TEST(a_late_file_is_forgotten_with_its_pauses),
+		TEST(each_late_file_has_its_own_pause),
 		TEST(a_decoder_that_dies_is_asked_once_more),
 		TEST(a_decoder_that_does_not_start_is_asked_later),
 		TEST(idle_reads_are_not_skipped),
