@@ -184,18 +184,48 @@ int file_facts_read(struct worker *decoder, struct tenant who, int fd,
 		       : -ENODATA;
 }
 
+/* If it is the first one: the entry may have been another file's before. */
+static void begin_failures(struct target_file *file)
+{
+	if (file->inspect_from_ns)
+		return;
+	file->inspect_died = false;
+	file->inspect_late = (struct retry_pause){0};
+}
+
+/* A read may have taken long, once: all users have the same libraries. */
+static void note_late(struct target_file *file)
+{
+	begin_failures(file);
+	retry_pause_begin(&file->inspect_late, RETRY_FIRST_NS, RETRY_MAX_NS,
+			  clock_now_ns());
+	file->inspect_from_ns = file->inspect_late.until_ns;
+}
+
+uint64_t file_facts_late_until(const struct target_file *file)
+{
+	uint64_t from_ns = file->inspect_from_ns;
+	bool is_late = from_ns && from_ns == file->inspect_late.until_ns;
+
+	return is_late && clock_now_ns() < from_ns ? from_ns : 0;
+}
+
 const struct file_facts *file_facts_get(struct target_file *file, struct worker *decoder,
 					struct tenant who)
 {
-	/* After a failure all facts stay zero. */
-	struct file_facts *facts =
-		!file->facts && file->fd >= 0 ? calloc(1, sizeof(*facts)) : NULL;
+	_cleanup_free_ struct file_facts *facts = NULL;
+	enum worker_answer answer;
 
-	if (facts && facts_read(decoder, who, file->fd, SHORT_DEADLINE_MS, facts) ==
-			     WORKER_REFUSED)
-		free(facts); /* others may ask */
-	else if (facts)
-		file->facts = facts;
+	if (file->facts || file->fd < 0 || file_facts_late_until(file))
+		return file->facts;
+	facts = calloc(1, sizeof(*facts));
+	if (!facts)
+		return NULL;
+	answer = facts_read(decoder, who, file->fd, SHORT_DEADLINE_MS, facts);
+	if (answer == WORKER_DEADLINE)
+		note_late(file);
+	else if (answer != WORKER_REFUSED) /* then others may ask */
+		file->facts = take_ptr(facts); /* after a failure they stay zero */
 	return file->facts;
 }
 
@@ -208,9 +238,15 @@ static void take_facts(void *ctx, uint64_t use, enum worker_answer answer,
 	/* Another tenant may ask for what one was refused. */
 	if (file->use != use || file->facts || answer == WORKER_REFUSED)
 		return;
+	if (answer == WORKER_DEADLINE) {
+		note_late(file);
+		return;
+	}
+	begin_failures(file);
 	/* It may have had no memory: once more. */
 	if ((answer == WORKER_DIED || answer == WORKER_CANNOT_START) &&
-	    !file->inspect_from_ns) {
+	    !file->inspect_died) {
+		file->inspect_died = true;
 		file->inspect_from_ns = clock_now_ns() + PAUSE_NS;
 		return;
 	}

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/quota.h"
+#include "base/retry_pause.h"
 #include "base/target_fd.h"
 #include "decode/runtimes.h"
 #include "opener/look.h"
@@ -58,8 +59,10 @@ struct target_file {
 	uint32_t id; /* 0, 1, 2 ...: index for other tables */
 	uint32_t use; /* files that had this id before: pairs (id, use) are unique */
 	struct file_facts *facts; /* heap; NULL: it was not inspected */
-	uint64_t
-		inspect_from_ns; /* CLOCK_MONOTONIC: once more then; 0: it never failed */
+	uint64_t inspect_from_ns; /* CLOCK_MONOTONIC: again then; 0: it never failed */
+	/* How it failed. Not valid if that is 0. */
+	bool inspect_died;
+	struct retry_pause inspect_late;
 };
 
 /*
@@ -133,7 +136,8 @@ int file_facts_read(struct worker *decoder, struct tenant who, int fd,
 
 /**
  * Asks for the facts about @file, unless they are known. A failure is final, but a decoder
- * that dies or does not start is asked once more, after a second.
+ * that dies or does not start is asked once more, after a second, and one that is late after
+ * pauses that double (file_facts_late_until()).
  *
  * @who  waits for them
  * Return: true: file->facts has what is known, NULL if the file is not open; false: the
@@ -143,7 +147,14 @@ bool file_facts_are_there(struct target_file *file, struct shared_worker *decode
 			  struct tenant who);
 
 /**
- * Returns the facts about a file in memory; waits for them if they are not known.
+ * Returns when the decoder, which was late, may be asked again (CLOCK_MONOTONIC): nothing is
+ * known until then, which may be long. 0: it may be asked now.
+ */
+uint64_t file_facts_late_until(const struct target_file *file);
+
+/**
+ * Returns the facts about a file in memory; waits for them if they are not known, but not
+ * before file_facts_late_until().
  *
  * @who  needs them
  * Return: borrowed, valid as long as the file; NULL: nothing is known.

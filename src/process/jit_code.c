@@ -434,6 +434,7 @@ int jit_code_copy(struct jit_code *dst, struct jit_code *src, struct jit_store *
 	dst->walked_ns = src->walked_ns < time_ns ? src->walked_ns : time_ns;
 	dst->nr_descriptors = src->nr_descriptors;
 	dst->walks.nr_maps_checked = src->walks.nr_maps_checked;
+	dst->walks.search_ns = src->walks.search_ns;
 	dst->walk_wanted = src->walk_wanted;
 	return rc;
 }

@@ -93,6 +93,8 @@ struct jit_object {
  */
 struct jit_walks {
 	size_t nr_maps_checked; /* mappings that were searched for the interface */
+	/* CLOCK_MONOTONIC: when to search again, as the decoder was late; 0: never */
+	uint64_t search_ns;
 	size_t nr_compared; /* live objects compared so far, in this turn */
 	unsigned int nr_partial; /* walks since all lists were read whole */
 	/* one of jit_code.nr_lost is all that follows a bad link */

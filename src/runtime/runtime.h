@@ -122,15 +122,16 @@ extern const struct runtime *const runtimes[NR_RUNTIMES];
  * Finds the facts about an interpreter's file, as a process sees it. Most files are ruled
  * out by the path of @m, which is not that of others; the rest is inspected once.
  *
- * @m          its file is open
- * @who        waits for the answer
- * @ret        set on true
- * @ret_later  set to true, if it is not known yet: call again
+ * @m             its file is open
+ * @who           waits for the answer
+ * @ret           set on true
+ * @ret_again_ns  lowered, if it is not known yet: when to call again (CLOCK_MONOTONIC); 0:
+ *                soon
  * Return: false: @m maps none that this runtime can locate, or that is not known yet.
  */
 bool runtime_facts_of(enum runtime_number number, const struct mapping *m,
 		      struct shared_worker *decoder, struct tenant who,
-		      struct runtime_facts *ret, bool *ret_later);
+		      struct runtime_facts *ret, uint64_t *ret_again_ns);
 
 /** Returns the runtime of a frame with LB_FRAME_TAG. NULL: none, a bug. */
 const struct runtime *runtime_of_frame(uint64_t frame);

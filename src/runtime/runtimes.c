@@ -21,14 +21,17 @@ const struct runtime *runtime_of_frame(uint64_t frame)
 
 bool runtime_facts_of(enum runtime_number number, const struct mapping *m,
 		      struct shared_worker *decoder, struct tenant who,
-		      struct runtime_facts *ret, bool *ret_later)
+		      struct runtime_facts *ret, uint64_t *ret_again_ns)
 {
 	const struct runtime *runtime = runtimes[number];
 
 	if (!runtime->locate || !runtime->recognise(m->path))
 		return false;
 	if (!file_facts_are_there(m->file, decoder, who)) {
-		*ret_later = true;
+		uint64_t again_ns = file_facts_late_until(m->file);
+
+		if (again_ns < *ret_again_ns)
+			*ret_again_ns = again_ns;
 		return false;
 	}
 	if (!file_facts_of(m->file->facts, number))

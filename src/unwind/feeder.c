@@ -90,6 +90,8 @@ struct watched_image {
 	struct unwind_entry entry; /* in the kernel's tables */
 	uint64_t maps_changes, jit_changes; /* of the process, when they were built */
 	uint64_t interp_changes; /* of its maps, at the last search for an interpreter */
+	/* CLOCK_MONOTONIC: when to search again, as the decoder was late; UINT64_MAX: never */
+	uint64_t search_ns;
 	uint64_t told_ns; /* CLOCK_MONOTONIC: when they were built */
 	uint64_t rest_until_ns;
 	struct text_set texts; /* texts that the segments refer to */
@@ -125,6 +127,7 @@ struct unwind_feeder {
 	size_t nr_used, cap_used;
 	size_t nr_dirty; /* upper limit of dirty images */
 	bool has_new_mappings; /* not yet searched for an interpreter */
+	uint64_t search_ns; /* the earliest of all images */
 	size_t nr_waiting; /* images whose interpreter must be queried; upper limit */
 	bool has_cut_codes; /* some image may have code objects to read again */
 	/* Indices in used where the next look begins, round robin. */
@@ -157,6 +160,7 @@ int unwind_feeder_new(uint64_t max_row_bytes, const struct unwind_kmaps *maps,
 	w->reader = reader;
 	w->asks_left = ASKS_AT_ONCE;
 	w->asks_since_ns = clock_now_ns();
+	w->search_ns = UINT64_MAX;
 	if (is_shared)
 		w->request_quota = (struct quota){.what = "requests for unwind tables",
 						  .loss = "its stacks may be cut",
@@ -319,15 +323,15 @@ static void find_changed(struct unwind_feeder *w)
 
 /* ---- recognising an interpreter ---- */
 
-/* Does @m map an interpreter's file? @ret_later  set to true, if that is not known yet */
+/* Does @m map an interpreter's file? @ret_again_ns  as in runtime_facts_of() */
 static bool maps_interpreter(struct unwind_feeder *w, const struct process *p,
 			     const struct mapping *m, struct image_interp *ret,
-			     bool *ret_later)
+			     uint64_t *ret_again_ns)
 {
 	for (enum runtime_number i = 0; i < NR_RUNTIMES; i++) {
 		struct runtime_facts facts;
 
-		if (!runtime_facts_of(i, m, w->decoder, p->tenant, &facts, ret_later))
+		if (!runtime_facts_of(i, m, w->decoder, p->tenant, &facts, ret_again_ns))
 			continue;
 		*ret = (struct image_interp){.state = IMAGE_INTERP_WAITS,
 					     .runtime = i,
@@ -341,34 +345,56 @@ static bool maps_interpreter(struct unwind_feeder *w, const struct process *p,
 
 /*
  * Searches the mappings of @p if no interpreter was found yet. Each file is decoded
- * once. Return: false: the decoder has not answered yet.
+ * once. Return: when to search again (CLOCK_MONOTONIC): 0: the decoder has not answered
+ * yet; UINT64_MAX: never.
  */
-static bool look_for_interp(struct unwind_feeder *w, const struct process *p,
-			    struct image_interp *interp)
+static uint64_t look_for_interp(struct unwind_feeder *w, const struct process *p,
+				struct image_interp *interp)
 {
-	bool is_later = false;
+	uint64_t again_ns = UINT64_MAX;
 
 	if (interp->state != IMAGE_INTERP_NONE)
-		return true;
+		return again_ns;
 	for (size_t i = 0; i < p->maps.nr_live; i++) {
 		const struct mapping *m = &p->maps.items[p->maps.live[i]];
 
 		if (m->kind == MAPPING_FILE && m->file && m->file->id &&
 		    m->file->fd >= 0 && !m->file->verify_build_id &&
-		    maps_interpreter(w, p, m, interp, &is_later))
-			return true;
+		    maps_interpreter(w, p, m, interp, &again_ns))
+			return UINT64_MAX;
 	}
-	return !is_later;
+	return again_ns;
 }
 
-/* Same, if @p has mapped something since the last search. */
+/* Is there something to search: a new mapping, or a file about which the decoder was late? */
+static bool must_search(const struct process *p, const struct watched_image *img)
+{
+	return img->interp_changes != p->maps.nr_changes ||
+	       (img->search_ns != UINT64_MAX && clock_now_ns() >= img->search_ns);
+}
+
+static void note_search(struct unwind_feeder *w, const struct watched_image *img)
+{
+	if (img->search_ns < w->search_ns)
+		w->search_ns = img->search_ns;
+}
+
+/*
+ * Same, if there is something to search. While the decoder is late about a file, which may
+ * take long, that is no interpreter: the stacks would all be cut without the segments.
+ */
 static bool search_for_interp(struct unwind_feeder *w, const struct process *p,
 			      struct watched_image *img)
 {
-	if (img->interp_changes == p->maps.nr_changes)
+	uint64_t again_ns;
+
+	if (!must_search(p, img))
 		return true;
-	if (!look_for_interp(w, p, &img->interp))
+	again_ns = look_for_interp(w, p, &img->interp);
+	if (!again_ns)
 		return false;
+	img->search_ns = again_ns;
+	note_search(w, img);
 	img->interp_changes = p->maps.nr_changes;
 	return true;
 }
@@ -736,9 +762,8 @@ void unwind_feeder_prepare(struct unwind_feeder *w, const struct process *p,
 /* Is there something to ask now: the decoder about new files, or the process? */
 static bool must_ask(const struct process *p, const struct watched_image *img)
 {
-	return img->interp.state == IMAGE_INTERP_WAITS
-		       ? ask_is_due(&img->interp)
-		       : img->interp_changes != p->maps.nr_changes;
+	return img->interp.state == IMAGE_INTERP_WAITS ? ask_is_due(&img->interp)
+						       : must_search(p, img);
 }
 
 /* Returns the process of an image whose interpreter is not known yet; else NULL. */
@@ -780,6 +805,7 @@ static bool ask_in_turn(struct unwind_feeder *w, uint64_t deadline_ns)
 
 	w->nr_waiting = 0;
 	w->has_new_mappings = false;
+	w->search_ns = UINT64_MAX;
 	announce_asks(w);
 	for (size_t i = 0, from = w->interps_from; i < nr; i++) {
 		size_t at = (from + i) % nr;
@@ -792,6 +818,7 @@ static bool ask_in_turn(struct unwind_feeder *w, uint64_t deadline_ns)
 			continue;
 		if (!must_ask(p, img)) {
 			w->nr_waiting += img->interp.state == IMAGE_INTERP_WAITS;
+			note_search(w, img);
 			continue;
 		}
 		if (nr_turns && clock_now_ns() >= deadline_ns) {
@@ -985,6 +1012,8 @@ void unwind_feeder_look(struct unwind_feeder *w)
 		w->look_again_ns = 0;
 	shared_worker_go_on(w->decoder);
 	find_changed(w);
+	w->has_new_mappings |= w->search_ns != UINT64_MAX &&
+			       clock_now_ns() >= w->search_ns;
 	if (!w->nr_requests && !w->nr_dirty && !w->nr_waiting && !w->is_behind &&
 	    !w->has_new_mappings && !w->has_cut_codes && !unwind_files_work(w->files))
 		return;

@@ -443,12 +443,14 @@ static struct lb_unwind_file_key key_of(const struct mapping *m)
 static bool is_interpreter(const struct unwind_files *f, const struct mapping *m,
 			   bool *ret_later)
 {
+	uint64_t again_ns = UINT64_MAX;
 	struct runtime_facts facts;
 
 	for (enum runtime_number i = 0; i < NR_RUNTIMES; i++)
 		if (runtime_facts_of(i, m, f->decoder, m->file->tenant, &facts,
-				     ret_later))
+				     &again_ns))
 			return true;
+	*ret_later = again_ns != UINT64_MAX;
 	return false;
 }
 

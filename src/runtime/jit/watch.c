@@ -215,16 +215,25 @@ void jit_watch_forget_files(struct jit_watch *w)
 	jit_inodes_end_sweep(w->inodes);
 }
 
-/* Returns the file's interface; NULL: none, or not known yet (@ret_later). */
+/*
+ * Returns the file's interface; NULL: none, or not known yet.
+ *
+ * @ret_again_ns  lowered to when it may be known (CLOCK_MONOTONIC); 0: soon
+ */
 static const struct jit_interface *interface_of(const struct jit_watch *w,
 						const struct process *p,
-						struct target_file *file, bool *ret_later)
+						struct target_file *file,
+						uint64_t *ret_again_ns)
 {
+	uint64_t again_ns;
+
 	/* Asks once: the decoder is as busy for the other files of @p. */
-	if (!file || !file->id || (*ret_later && !file->facts))
+	if (!file || !file->id || (!*ret_again_ns && !file->facts))
 		return NULL;
 	if (!file_facts_are_there(file, w->decoder, p->tenant)) {
-		*ret_later = true;
+		again_ns = file_facts_late_until(file);
+		if (again_ns < *ret_again_ns)
+			*ret_again_ns = again_ns;
 		return NULL;
 	}
 	return file_facts_of(file->facts, RUNTIME_JIT);
@@ -296,14 +305,24 @@ static bool add_descriptor(struct jit_watch *w, struct process *p,
 	return true;
 }
 
+/* Was all searched that it maps, and is no file to be searched again? */
+static bool is_searched(const struct process *p)
+{
+	const struct jit_walks *walks = &p->jit_code.walks;
+
+	return walks->nr_maps_checked == maps_nr_ever(&p->maps) &&
+	       (!walks->search_ns || clock_now_ns() < walks->search_ns);
+}
+
 /* Finds the interface in this process. */
 static void search_mappings(struct jit_watch *w, struct process *p)
 {
 	struct jit_code *c = &p->jit_code;
-	bool is_complete = true, is_later = false;
+	uint64_t again_ns = UINT64_MAX;
 	unsigned int nr_waiting = 0;
+	bool is_complete = true;
 
-	if (c->walks.nr_maps_checked == maps_nr_ever(&p->maps))
+	if (is_searched(p))
 		return;
 	for (size_t i = 0; i < p->maps.nr; i++) {
 		const struct mapping *m = &p->maps.items[i];
@@ -312,7 +331,7 @@ static void search_mappings(struct jit_watch *w, struct process *p)
 		if (m->kind != MAPPING_FILE && m->kind != MAPPING_MEMFD)
 			continue;
 		is_complete &= m->file != NULL;
-		point = interface_of(w, p, m->file, &is_later);
+		point = interface_of(w, p, m->file, &again_ns);
 		if (!point || point->register_off - m->file_off >= m->end - m->start)
 			continue;
 		if (nr_waiting < MAX_WAITING && !add_descriptor(w, p, m, point))
@@ -321,9 +340,11 @@ static void search_mappings(struct jit_watch *w, struct process *p)
 	is_complete &= !nr_waiting;
 	if (c->nr_descriptors)
 		process_read_command(w->processes, p);
-	w->look_wanted |= is_later;
-	if (is_complete && !is_later)
-		c->walks.nr_maps_checked = maps_nr_ever(&p->maps);
+	w->look_wanted |= !again_ns;
+	if (!is_complete || !again_ns)
+		return;
+	c->walks.nr_maps_checked = maps_nr_ever(&p->maps);
+	c->walks.search_ns = again_ns == UINT64_MAX ? 0 : again_ns;
 }
 
 /* ---- lists ---- */

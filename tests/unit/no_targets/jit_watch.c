@@ -151,11 +151,24 @@ void process_read_command(struct process_table *t, struct process *p)
 	(void)t, (void)p;
 }
 
+static size_t nr_facts_asked;
+
+/* Those of a late file come at inspect_from_ns. */
+static struct file_facts late_facts;
+
 bool file_facts_are_there(struct target_file *file, struct shared_worker *by,
 			  struct tenant who)
 {
 	(void)by, (void)who;
+	nr_facts_asked += !file->facts;
+	if (!file->facts && fake_now_ns >= file->inspect_from_ns)
+		file->facts = &late_facts;
 	return file->facts;
+}
+
+uint64_t file_facts_late_until(const struct target_file *file)
+{
+	return file->inspect_from_ns;
 }
 
 int jit_code_register(struct jit_code *c, struct jit_store *s,
@@ -550,6 +563,46 @@ static void few_mappings_wait_to_be_probed(void **state)
 	assert_int_equal(p->jit_code.nr_descriptors, JIT_CODE_MAX_DESCRIPTORS);
 }
 
+/* The decoder was late about a file, and is asked about the others all the same. */
+static void a_late_file_keeps_no_other_from_being_searched(void **state)
+{
+	static const struct jit_interface point = {.register_off = 16};
+	struct target_file files[] = {{.id = 1, .fd = -1, .path = "late.so"},
+				      {.id = 2, .fd = -1, .path = "lib.so"}};
+	struct mapping mappings[2];
+	struct process *p;
+
+	(void)state;
+	begin(false);
+	nr_facts_asked = 0;
+	late_facts.runtimes[RUNTIME_JIT].is_known = true;
+	memcpy(late_facts.runtimes[RUNTIME_JIT].words, &point, sizeof(point));
+	p = &add_process(1000, 0)->process;
+	map_often(p);
+	memcpy(mappings, p->maps.items, sizeof(mappings));
+	for (size_t i = 0; i < 2; i++)
+		mappings[i].file = &files[i];
+	p->maps.items = mappings;
+	p->maps.nr = 2;
+	p->jit_code.walks.nr_maps_checked = SIZE_MAX;
+	files[0].inspect_from_ns = fake_now_ns + 10 * CLOCK_SECOND_NS;
+	jit_watch_drain(w);
+	assert_int_equal(nr_facts_asked, 2);
+	assert_int_equal(p->jit_code.nr_descriptors, 1);
+	/* Until then, nobody searches. */
+	for (int i = 0; i < 9; i++)
+		pass_a_second();
+	assert_int_equal(nr_facts_asked, 2);
+	pass_a_second();
+	jit_watch_drain(w);
+	assert_int_equal(nr_facts_asked, 3);
+	assert_int_equal(p->jit_code.nr_descriptors, 2);
+	/* All is known. */
+	files[0].facts = files[1].facts = NULL;
+	pass_a_second();
+	assert_int_equal(nr_facts_asked, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -561,6 +614,8 @@ int main(void)
 		cmocka_unit_test_teardown(a_look_makes_no_call_after_its_time, end),
 		cmocka_unit_test_teardown(who_is_gone_has_no_list, end),
 		cmocka_unit_test_teardown(mappings_without_a_place_are_not_looked_at,
+					  end),
+		cmocka_unit_test_teardown(a_late_file_keeps_no_other_from_being_searched,
 					  end),
 		cmocka_unit_test_teardown(few_mappings_wait_to_be_probed, end),
 		cmocka_unit_test_teardown(without_neighbours_all_take_turns, end),

@@ -79,12 +79,12 @@ static uint32_t version_at(struct target_file *file, const char *path)
 	const struct mapping m = {.path = path, .file = file};
 	struct runtime_facts facts;
 	struct python_build build;
-	bool is_later = false;
+	uint64_t again_ns = UINT64_MAX;
 
 	if (!runtime_facts_of(RUNTIME_PYTHON, &m, NULL, (struct tenant){0}, &facts,
-			      &is_later))
+			      &again_ns))
 		return 0;
-	assert_false(is_later);
+	assert_int_equal(again_ns, UINT64_MAX);
 	memcpy(&build, facts.words, sizeof(build));
 	return build.version;
 }
@@ -110,12 +110,35 @@ static void everybody_has_a_path_of_his_own(void **state)
 	assert_int_equal(version_at(&file, "/usr/bin/python3.9"), 0);
 }
 
+/* It is known that it will be long: who can go on without does so. */
+static void who_asks_is_told_when_to_ask_again(void **state)
+{
+	struct target_file file = {.fd = 0, .path = "/usr/bin/python3"};
+	const struct mapping m = {.path = file.path, .file = &file};
+	uint64_t until_ns = clock_now_ns() + 3600 * CLOCK_SECOND_NS, again_ns;
+	struct runtime_facts facts;
+
+	(void)state;
+	file.inspect_from_ns = file.inspect_late.until_ns = until_ns;
+	for (uint64_t i = 0; i < 3; i++) {
+		again_ns = until_ns - 1 + i;
+		assert_false(runtime_facts_of(RUNTIME_PYTHON, &m, NULL,
+					      (struct tenant){0}, &facts, &again_ns));
+		assert_int_equal(again_ns, i ? until_ns : until_ns - 1);
+	}
+	file.inspect_late.until_ns = 0; /* the decoder died */
+	assert_false(runtime_facts_of(RUNTIME_PYTHON, &m, NULL, (struct tenant){0},
+				      &facts, &again_ns));
+	assert_int_equal(again_ns, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_are_whole),
 		cmocka_unit_test(a_frame_tells_its_runtime),
 		cmocka_unit_test(everybody_has_a_path_of_his_own),
+		cmocka_unit_test(who_asks_is_told_when_to_ask_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,6 +43,9 @@ extern uint64_t fake_call_ns; /* what each look at the clock takes */
 
 /* A file with facts of the first runtime; NULL: none has. */
 extern const struct target_file *fake_interpreter;
+/* Until this is UINT64_MAX, its facts are not known: when to ask again. */
+extern uint64_t fake_facts_again_ns;
+extern size_t fake_nr_facts; /* times that somebody asked for them */
 
 /* ---- worker/worker.h (ask.c) ---- */
 

@@ -211,6 +211,7 @@ static int tear_down(void **state)
 {
 	(void)state;
 	unwind_feeder_free(w);
+	fake_facts_again_ns = UINT64_MAX;
 	fake_kernel_end(NULL);
 	shared_worker_deinit(&reader);
 	shared_worker_deinit(&shared);
@@ -697,6 +698,65 @@ static void memory_that_does_not_answer_is_not_read_again(void **state)
 	assert_int_equal(nr_read_cut, 1);
 }
 
+/* The decoder is busy: stacks are not whole without the interpreter's frames. */
+static void segments_wait_for_the_decoder(void **state)
+{
+	struct proc *p = add_process(LOCATE_FOUND);
+
+	(void)state;
+	fake_facts_again_ns = 0;
+	unwind_feeder_look(w);
+	assert_false(kernel_knows(p));
+	assert_int_equal(unwind_feeder_wait_ms(w, 1000), 5);
+	fake_facts_again_ns = UINT64_MAX;
+	unwind_feeder_look(w);
+	assert_int_not_equal(interp_of(p), 0);
+}
+
+/* It was late, so it will be long until it is asked again. */
+static void segments_do_not_wait_for_a_late_decoder(void **state)
+{
+	struct proc *p = add_process(LOCATE_FOUND), *second;
+	uint64_t begin_ns = fake_now_ns;
+	size_t nr_facts;
+
+	(void)state;
+	fake_facts_again_ns = begin_ns + 10 * SECOND_NS;
+	unwind_feeder_look(w);
+	assert_int_equal(interp_of(p), 0);
+	assert_false(is_awaited(p));
+	second = add_process(LOCATE_FOUND);
+	second->process.tenant.uid = 1000;
+	fake_facts_again_ns = begin_ns + 12 * SECOND_NS;
+	unwind_feeder_look(w);
+	assert_int_equal(interp_of(second), 0);
+	nr_facts = fake_nr_facts;
+	fake_now_ns = begin_ns + 10 * SECOND_NS - 1;
+	for (size_t i = 0; i < 10; i++) {
+		unwind_feeder_look(w);
+		assert_int_equal(unwind_feeder_wait_ms(w, 1000), 1000);
+	}
+	assert_int_equal(fake_nr_facts, nr_facts);
+	/* It is late again. */
+	fake_now_ns++;
+	fake_facts_again_ns = begin_ns + 30 * SECOND_NS;
+	unwind_feeder_look(w);
+	assert_int_equal(fake_nr_facts, nr_facts + 1);
+	fake_now_ns += 2 * SECOND_NS;
+	fake_facts_again_ns = UINT64_MAX;
+	unwind_feeder_look(w);
+	assert_int_not_equal(interp_of(second), 0);
+	assert_int_equal(interp_of(p), 0);
+	fake_now_ns += 18 * SECOND_NS;
+	unwind_feeder_look(w);
+	assert_int_not_equal(interp_of(p), 0);
+	assert_int_equal(nr_asked, 2);
+	nr_facts = fake_nr_facts;
+	fake_now_ns += 100 * SECOND_NS;
+	unwind_feeder_look(w);
+	assert_int_equal(fake_nr_facts, nr_facts);
+}
+
 /* ---- images ---- */
 
 static void a_fork_has_its_parents_interpreter_without_a_query(void **state)
@@ -875,6 +935,41 @@ static void texts_over_the_limit_of_an_object_are_counted_once(void **state)
 	jit_store.bodies = NULL;
 }
 
+static size_t nr_rows_asked;
+
+static enum worker_answer answer_late(struct wire_reader *request, int fd,
+				      struct wire_reader *ret)
+{
+	(void)request, (void)fd, (void)ret;
+	nr_rows_asked++;
+	return WORKER_DEADLINE;
+}
+
+static void a_drain_ends_the_pauses_of_late_files(void **state)
+{
+	struct proc *p = add_process(LOCATE_UNKNOWN);
+	struct lb_unwind_request request = {
+		.image = image_of(p), .ip = PYTHON_AT, .kind = LB_REQUEST_PAGE};
+
+	(void)state;
+	p->mapping.file = &plain;
+	nr_rows_asked = 0;
+	fake_decoder = answer_late;
+	for (size_t i = 1; i < 4; i++) {
+		unwind_feeder_request(w, &request);
+		unwind_feeder_look(w);
+		assert_int_equal(nr_rows_asked, i);
+		assert_int_equal(totals_of().nr_failed, i);
+		unwind_feeder_drain(w);
+		unwind_feeder_request(w, &request);
+		unwind_feeder_look(w);
+		assert_int_equal(nr_rows_asked, i);
+		fake_now_ns += 40 * SECOND_NS;
+		unwind_feeder_drain(w);
+	}
+	fake_decoder = NULL;
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -898,6 +993,8 @@ int main(void)
 		TEST(a_process_whose_reader_dies_is_asked_three_times),
 		TEST(an_answer_of_a_process_that_ended_meanwhile_is_dropped),
 		TEST(memory_that_does_not_answer_is_not_read_again),
+		TEST(segments_wait_for_the_decoder),
+		TEST(segments_do_not_wait_for_a_late_decoder),
 		TEST(a_fork_has_its_parents_interpreter_without_a_query),
 		TEST(a_drain_asks_about_some_whose_leader_is_dead),
 		TEST(a_drain_without_time_asks_about_one_dead_leader),
@@ -905,6 +1002,7 @@ int main(void)
 		TEST(a_process_that_maps_more_is_told_after_a_pause),
 		TEST(a_new_image_replaces_the_old_one),
 		TEST(texts_over_the_limit_of_an_object_are_counted_once),
+		TEST(a_drain_ends_the_pauses_of_late_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,17 +51,23 @@ struct target_file *process_table_file(struct process_table *t, uint32_t id)
 	return id < MAX_FILES && files[id].id == id ? &files[id] : NULL;
 }
 
-static bool interpreter_is_unknown;
+uint64_t fake_facts_again_ns = UINT64_MAX;
+size_t fake_nr_facts;
 
 bool runtime_facts_of(enum runtime_number number, const struct mapping *m,
 		      struct shared_worker *decoder, struct tenant who,
-		      struct runtime_facts *ret, bool *ret_later)
+		      struct runtime_facts *ret, uint64_t *ret_again_ns)
 {
 	(void)decoder;
 	(void)who;
-	*ret_later |= interpreter_is_unknown;
 	if (number != 0 || m->file != fake_interpreter)
 		return false;
+	fake_nr_facts++;
+	if (fake_facts_again_ns != UINT64_MAX) {
+		if (fake_facts_again_ns < *ret_again_ns)
+			*ret_again_ns = fake_facts_again_ns;
+		return false;
+	}
 	*ret = m->file->facts ? m->file->facts->runtimes[number]
 			      : (struct runtime_facts){0};
 	return true;
@@ -265,7 +271,8 @@ static int tear_down(void **state)
 	(void)state;
 	unwind_files_free(f);
 	shared_worker_deinit(&shared);
-	fake_decoder_is_late = interpreter_is_unknown = false;
+	fake_decoder_is_late = false;
+	fake_facts_again_ns = UINT64_MAX;
 	fake_kernel_end(tables);
 	wire_writer_deinit(&decoder.said);
 	fake_decoder = NULL;
@@ -1026,10 +1033,15 @@ static void who_is_an_interpreter_may_be_known_later(void **state)
 	struct mapping m = map(SMALL, 0, 4);
 
 	(void)state;
-	interpreter_is_unknown = true;
+	fake_interpreter = &files[SMALL];
+	fake_facts_again_ns = 0;
 	segment(&m);
 	assert_null(fake_kernel_file(&key));
-	interpreter_is_unknown = false;
+	fake_facts_again_ns = fake_now_ns + 10 * SECOND_NS;
+	segment(&m);
+	assert_null(fake_kernel_file(&key));
+	fake_facts_again_ns = UINT64_MAX;
+	fake_interpreter = NULL;
 	segment(&m);
 	assert_non_null(fake_kernel_file(&key));
 }
