@@ -20,14 +20,13 @@ struct retry_pause {
 	uint64_t until_ns;
 };
 
-/** It was late: begins a pause, twice as long as the last one. */
+/** It was late: begins a pause, twice as long as the last one, but at least @first_ns. */
 static inline void retry_pause_begin(struct retry_pause *p, uint64_t first_ns,
 				     uint64_t max_ns, uint64_t now_ns)
 {
-	if (!p->ns)
-		p->ns = first_ns;
-	else
-		p->ns = p->ns < max_ns / 2 ? 2 * p->ns : max_ns;
+	uint64_t next_ns = p->ns < max_ns / 2 ? 2 * p->ns : max_ns;
+
+	p->ns = next_ns > first_ns ? next_ns : first_ns;
 	p->until_ns = now_ns + p->ns;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "process/process.h"
@@ -226,6 +227,8 @@ static bool entry_eq(uint32_t item, const void *key, const void *ctx)
 	 */
 	if (have->denied_to && have->denied_to < t->sources[have->source].nr_came)
 		return false;
+	if (have->late_in && have->late_in <= t->sources[have->source].nr_pauses)
+		return false;
 	return have->lookup == want->lookup && have->source == want->source &&
 	       have->is_return == want->is_return && have->first_ns == want->first_ns &&
 	       have->last_ns == want->last_ns &&
@@ -269,6 +272,15 @@ static void want_again(struct source *source, struct entry *entry, uint32_t id)
 	entry->resolved.miss = MISS_NONE;
 }
 
+/* A late decoder may be asked again for all that it has not named. */
+static void end_pause(struct source *source)
+{
+	if (!source->is_late || clock_now_ns() < source->late.until_ns)
+		return;
+	source->is_late = source->has_no_names = false;
+	source->nr_pauses++;
+}
+
 uint32_t table_want(struct address_table *t, const struct entry *wanted)
 {
 	const struct process *process = wanted->resolved.process;
@@ -278,9 +290,11 @@ uint32_t table_want(struct address_table *t, const struct entry *wanted)
 								  wanted->is_return),
 				 wanted->first_ns ^ wanted->last_ns << 1 ^
 					 (uint64_t)wanted->resolved.object->id << 32);
-	uint32_t id = hashmap_get(&t->entries_by_key, hash, entry_eq, wanted, t);
 	struct entry *entry;
+	uint32_t id;
 
+	end_pause(source);
+	id = hashmap_get(&t->entries_by_key, hash, entry_eq, wanted, t);
 	if (id != HASHMAP_NONE) {
 		entry = table_entry(t, id);
 		if (entry->is_put_off)

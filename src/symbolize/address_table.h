@@ -12,6 +12,7 @@
 
 #include "base/hashmap.h"
 #include "base/quota.h"
+#include "base/retry_pause.h"
 #include "process/file.h"
 #include "symbolize/resolved.h"
 
@@ -65,6 +66,13 @@ struct source {
 	uint8_t nr_came; /* added since was_denied, and 1; up to SOURCE_MAX_CAME */
 	bool was_denied; /* there was a debug file that none of them might read */
 	bool in_memory; /* FILE: a memfd: no files in the same directory */
+	/*
+	 * FILE, VDSO: the decoder was late. It is asked for names without lines only, or for
+	 * none if it was late with these, too, until table_want() after late.until_ns.
+	 */
+	bool is_late, has_no_names;
+	struct retry_pause late;
+	uint32_t nr_pauses; /* that are over */
 	uint32_t *pending; /* entries to resolve */
 	size_t nr_pending, cap_pending;
 };
@@ -91,6 +99,11 @@ struct entry {
 	 * come, the address gets a new entry. 0: it has all its names.
 	 */
 	uint8_t denied_to;
+	/*
+	 * The source's nr_pauses, and 1, if the decoder was late: after the pause the address
+	 * gets a new entry. 0: it has all its names.
+	 */
+	uint32_t late_in;
 };
 
 #define TABLE_CHUNK_ENTRIES 4096
@@ -157,7 +170,8 @@ uint32_t table_find_source(const struct address_table *t, enum source_kind kind,
  * Finds the entry equal to @wanted (source, lookup, is_return, times; of a file also the
  * object), or adds a copy of @wanted, pending at its source unless that is SOURCE_NONE.
  * One that was put off is pending again. One whose debug files another tenant may be able
- * to open now is not found: its names may be in a profile already.
+ * to open now, or about which the decoder was late and may be asked again, is not found: its
+ * names may be in a profile already.
  * Return: its id; TABLE_OVER_LIMIT (counted) when the table, or the part of its process'
  * tenant, is full.
  */

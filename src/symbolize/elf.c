@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "decode/requests.h"
@@ -13,6 +14,12 @@
 
 /* Deadline of the retry without lines, after the decoder died. */
 #define RETRY_DEADLINE_MS 5000
+/*
+ * Pause after a late answer, in times of what it took, which then doubles without an end: a
+ * file that always takes the 20 s costs these and those of the retry in 10 minutes, then in
+ * 20, then in 40. After a read that got stuck for 0.5 s the pause is short.
+ */
+#define LATE_TIMES 30
 
 static void search_init(struct debugfile_search *search, const struct symbolizer *s)
 {
@@ -210,6 +217,35 @@ static void set_miss(const struct symbolizer *s, const uint32_t *ids, size_t nr,
 	}
 }
 
+/*
+ * A read may have taken long, once: the file's names are asked for again after a pause. Until
+ * then only symbols are, for addresses that are new, if they came in time.
+ */
+static void note_late(const struct resolve_work *w, struct source *source,
+		      enum worker_answer answer)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (answer == WORKER_DEADLINE && !source->is_late) {
+		retry_pause_begin(&source->late, LATE_TIMES * (now_ns - w->sent_ns),
+				  UINT64_MAX, now_ns);
+		source->is_late = true;
+	}
+	if (w->is_retry)
+		source->has_no_names = source->is_late && worker_gave_up(answer);
+	else if (answer == WORKER_OK)
+		retry_pause_forget(&source->late, now_ns);
+}
+
+static void mark_late(const struct symbolizer *s, const struct source *source,
+		      const uint32_t *ids, size_t nr)
+{
+	uint32_t late_in = source->is_late ? source->nr_pauses + 1 : 0;
+
+	for (size_t i = 0; i < nr; i++)
+		table_entry(&s->table, ids[i])->late_in = late_in;
+}
+
 /* Moves the entries that request code to the front. Return: number of them. */
 static size_t code_first(const struct symbolizer *s, uint32_t *ids, size_t nr)
 {
@@ -304,6 +340,17 @@ static size_t nr_different(const struct symbolizer *s, const uint32_t *ids, size
 	return left;
 }
 
+/* Asks nothing. Return: 0. */
+static int give_up(const struct symbolizer *s, const struct source *source)
+{
+	const uint32_t *ids = source->pending + s->work.from;
+	size_t nr = source->nr_pending - s->work.from;
+
+	set_miss(s, ids, nr, MISS_DECODER_GAVE_UP);
+	mark_late(s, source, ids, nr);
+	return 0;
+}
+
 static int ask(struct symbolizer *s, struct source *source)
 {
 	struct elf_question question = {.fd = s->vdso_fd};
@@ -313,6 +360,9 @@ static int ask(struct symbolizer *s, struct source *source)
 	w->nr = symbolizer_batch(source->nr_pending - w->from);
 	if (!w->nr)
 		return 0;
+	if (source->has_no_names)
+		return give_up(s, source);
+	w->is_retry |= source->is_late;
 	w->nr_asked = nr_different(s, ids, w->nr);
 	if (source->kind == SOURCE_FILE) {
 		question.fd = source->file->fd;
@@ -359,8 +409,10 @@ static int take(struct symbolizer *s, struct source *source, enum worker_answer 
 	_cleanup_(answers_deinit) struct answers answers = {0};
 	struct resolve_work *w = &s->work;
 	const uint32_t *ids = source->pending + w->from;
-	int rc = take_answer(s, answer, r, source->object, &answers);
+	int rc;
 
+	note_late(w, source, answer);
+	rc = take_answer(s, answer, r, source->object, &answers);
 	if (rc == -EAGAIN)
 		return 0;
 	if (rc > MISS_NONE)
@@ -369,6 +421,7 @@ static int take(struct symbolizer *s, struct source *source, enum worker_answer 
 		rc = apply(s, source, ids, &answers);
 	if (rc < 0)
 		return rc;
+	mark_late(s, source, ids, w->nr);
 	w->nr_code -= nr_code_of_batch(w);
 	w->from += w->nr;
 	return 0;
