@@ -204,10 +204,7 @@ static void note_late(struct target_file *file)
 
 uint64_t file_facts_late_until(const struct target_file *file)
 {
-	uint64_t from_ns = file->inspect_from_ns;
-	bool is_late = from_ns && from_ns == file->inspect_late.until_ns;
-
-	return is_late && clock_now_ns() < from_ns ? from_ns : 0;
+	return file->inspect_from_ns ? file->inspect_late.until_ns : 0;
 }
 
 const struct file_facts *file_facts_get(struct target_file *file, struct worker *decoder,
@@ -216,7 +213,7 @@ const struct file_facts *file_facts_get(struct target_file *file, struct worker 
 	_cleanup_free_ struct file_facts *facts = NULL;
 	enum worker_answer answer;
 
-	if (file->facts || file->fd < 0 || file_facts_late_until(file))
+	if (file->facts || file->fd < 0 || clock_now_ns() < file_facts_late_until(file))
 		return file->facts;
 	facts = calloc(1, sizeof(*facts));
 	if (!facts)

@@ -147,8 +147,9 @@ bool file_facts_are_there(struct target_file *file, struct shared_worker *decode
 			  struct tenant who);
 
 /**
- * Returns when the decoder, which was late, may be asked again (CLOCK_MONOTONIC): nothing is
- * known until then, which may be long. 0: it may be asked now.
+ * Returns when the decoder, which was late about @file, is asked again (CLOCK_MONOTONIC).
+ * Go on without the facts: it may be long until then, and it may be late again. 0: it was
+ * not late.
  */
 uint64_t file_facts_late_until(const struct target_file *file);
 

@@ -761,7 +761,7 @@ MUTANTS = [
      "\tif (answer == WORKER_DEADLINE) {\n\t\tnote_late", "\tif (answer == WORKER_PENDING) {\n\t\tnote_late"),
     ("facts-of-memory-in-the-pause", "the loop waits for late facts at each address",
      "src/process/file.c", "unit no_worker/file_facts",
-     "file->fd < 0 || file_facts_late_until(file))", "file->fd < 0)"),
+     "file->fd < 0 || clock_now_ns() < file_facts_late_until(file))", "file->fd < 0)"),
     ("pauses-of-another-file", "a file has the pauses of the one before it",
      "src/process/file.c", "unit no_worker/file_facts",
      "\tfile->inspect_late = (struct retry_pause){0};\n", ""),

@@ -126,7 +126,7 @@ static void who_asks_is_told_when_to_ask_again(void **state)
 					      (struct tenant){0}, &facts, &again_ns));
 		assert_int_equal(again_ns, i ? until_ns : until_ns - 1);
 	}
-	file.inspect_late.until_ns = 0; /* the decoder died */
+	file.inspect_late.until_ns = 0; /* the decoder died, and was not late before */
 	assert_false(runtime_facts_of(RUNTIME_PYTHON, &m, NULL, (struct tenant){0},
 				      &facts, &again_ns));
 	assert_int_equal(again_ns, 0);

@@ -757,6 +757,30 @@ static void segments_do_not_wait_for_a_late_decoder(void **state)
 	assert_int_equal(fake_nr_facts, nr_facts);
 }
 
+/* Nor when it is asked again: it may be late again. */
+static void segments_do_not_wait_for_a_decoder_that_was_late(void **state)
+{
+	struct proc *p = add_process(LOCATE_FOUND);
+
+	(void)state;
+	fake_facts_again_ns = fake_now_ns + 10 * SECOND_NS;
+	unwind_feeder_look(w);
+	assert_int_equal(interp_of(p), 0);
+	fake_now_ns += 11 * SECOND_NS;
+	for (size_t i = 0; i < 3; i++) {
+		struct proc *next = add_process(LOCATE_FOUND);
+
+		unwind_feeder_look(w);
+		assert_int_equal(interp_of(next), 0);
+		assert_int_equal(unwind_feeder_wait_ms(w, 1000), 1000);
+	}
+	/* The answer is there. */
+	fake_facts_again_ns = UINT64_MAX;
+	unwind_feeder_look(w);
+	assert_int_equal(nr_asked, 4);
+	assert_int_not_equal(interp_of(p), 0);
+}
+
 /* ---- images ---- */
 
 static void a_fork_has_its_parents_interpreter_without_a_query(void **state)
@@ -995,6 +1019,7 @@ int main(void)
 		TEST(memory_that_does_not_answer_is_not_read_again),
 		TEST(segments_wait_for_the_decoder),
 		TEST(segments_do_not_wait_for_a_late_decoder),
+		TEST(segments_do_not_wait_for_a_decoder_that_was_late),
 		TEST(a_fork_has_its_parents_interpreter_without_a_query),
 		TEST(a_drain_asks_about_some_whose_leader_is_dead),
 		TEST(a_drain_without_time_asks_about_one_dead_leader),
