@@ -82,7 +82,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
+	__uint(max_entries, LB_FILTER_MAX_CGROUPS);
 	__type(key, struct lb_cgroup_key);
 	__type(value, __u32); /* mask */
 } cgroups SEC(".maps");

@@ -39,6 +39,8 @@ enum lb_filter_kind {
 
 /* Most cgroup hierarchies that are checked: v2, and those of v1 in use. */
 #define LB_FILTER_HIERARCHIES 4
+/* Most cgroups with a rule. */
+#define LB_FILTER_MAX_CGROUPS 16384
 
 /*
  * User space writes the data first, then the words that refer to it, then the generation.

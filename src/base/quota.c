@@ -84,6 +84,21 @@ static bool pays(const struct quota *q, struct tenant who)
 	return q->max && (who.container || who.uid);
 }
 
+static void count_refused(struct quota_account *a, uint64_t nr)
+{
+	a->nr_in_round += nr;
+	if (a->nr_in_round <= a->nr_worst)
+		return;
+	a->nr_refused += a->nr_in_round - a->nr_worst;
+	a->nr_worst = a->nr_in_round;
+}
+
+void quota_begin_round(struct quota *q)
+{
+	for (size_t i = 0; i < q->nr_accounts; i++)
+		q->accounts[i].nr_in_round = 0;
+}
+
 bool quota_take(struct quota *q, struct tenant who, uint64_t nr)
 {
 	struct quota_account *a;
@@ -94,7 +109,7 @@ bool quota_take(struct quota *q, struct tenant who, uint64_t nr)
 	if (!a)
 		return false;
 	if (a->nr + nr > q->max / PARTS) {
-		a->nr_refused += nr;
+		count_refused(a, nr);
 		return false;
 	}
 	a->nr += nr;
@@ -133,7 +148,7 @@ bool quota_refuse(struct quota *q, struct tenant who, uint64_t nr)
 	struct quota_account *a = pays(q, who) ? find_or_add(q, who) : NULL;
 
 	if (a)
-		a->nr_refused += nr;
+		count_refused(a, nr);
 	return pays(q, who);
 }
 
@@ -143,7 +158,7 @@ void quota_refuse_full(struct quota *q, struct tenant who, uint64_t nr)
 
 	if (!a)
 		return;
-	a->nr_refused += nr;
+	count_refused(a, nr);
 	a->met_full = true;
 }
 

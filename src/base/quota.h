@@ -60,6 +60,7 @@ struct quota {
 		struct tenant tenant;
 		uint64_t nr; /* places it has */
 		uint64_t nr_refused; /* places, since quota_each_refused() */
+		uint64_t nr_in_round, nr_worst; /* refused in this round; in the worst */
 		bool met_full; /* some of these because nobody has any left */
 	} * accounts; /* heap; no order */
 	size_t nr_accounts, cap_accounts;
@@ -92,6 +93,12 @@ void quota_refuse_full(struct quota *q, struct tenant who, uint64_t nr);
 
 /** Was @who refused some for that reason since the last quota_each_refused()? */
 bool quota_met_full(const struct quota *q, struct tenant who);
+
+/**
+ * Begins another round of the same questions: what is refused again in it is not counted
+ * again. Without rounds, each refusal counts.
+ */
+void quota_begin_round(struct quota *q);
 
 /** Gives back places that @who took. */
 void quota_give(struct quota *q, struct tenant who, uint64_t nr);

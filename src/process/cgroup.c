@@ -456,6 +456,32 @@ static bool claim_by_path(const char *path, size_t len, struct name_claim *ret)
 	return text_begins(t, slice);
 }
 
+/* Of the first @len bytes of @path, "" or "/a/b". Return: 0 or -1. */
+static int stat_folder(int dir, const char *path, size_t len, struct stat *ret)
+{
+	char folder[MAX_PATH_BYTES];
+
+	if (len >= sizeof(folder))
+		return -1;
+	memcpy(folder, path, len);
+	folder[len] = '\0';
+	return fstatat(dir, folder + (len > 0), ret, len ? 0 : AT_EMPTY_PATH);
+}
+
+uint32_t cgroup_folder_user(int top, const char *path)
+{
+	size_t len = strlen(path);
+
+	for (size_t i = 0; i <= len; i++) {
+		struct stat st;
+
+		if ((path[i] == '/' || i == len) && !stat_folder(top, path, i, &st) &&
+		    st.st_uid)
+			return st.st_uid;
+	}
+	return 0;
+}
+
 /*
  * Finds the first folder that does not belong to root, and its owner. Who made the folders
  * in one that is gone is not known: they count as @uid's.
@@ -463,16 +489,12 @@ static bool claim_by_path(const char *path, size_t len, struct name_claim *ret)
 static bool claim_by_folder(int dir, const char *path, size_t len, uint32_t uid,
 			    struct name_claim *ret)
 {
-	char folder[MAX_PATH_BYTES];
-
 	for (size_t i = 0; i < len; i++) {
 		struct stat st;
 
 		if (path[i] != '/')
 			continue;
-		memcpy(folder, path, i);
-		folder[i] = '\0';
-		if (fstatat(dir, folder + (i > 0), &st, i ? 0 : AT_EMPTY_PATH))
+		if (stat_folder(dir, path, i, &st))
 			st = (struct stat){.st_uid = uid, .st_mode = S_IWOTH};
 		if (!st.st_uid && !(st.st_mode & S_IWOTH) &&
 		    !(st.st_gid && st.st_mode & S_IWGRP))

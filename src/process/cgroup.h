@@ -75,6 +75,12 @@ bool cgroup_owner_at(const struct cgroup_place *place, uint32_t uid, const char 
 bool cgroup_user(const char *path, size_t len, uint32_t *ret);
 
 /**
+ * Finds whose a cgroup is: the owner of the first of the folders above it and its own that
+ * is not root's. 0: all are root's, or cannot be seen. @top  where @path begins
+ */
+uint32_t cgroup_folder_user(int top, const char *path);
+
+/**
  * Undoes systemd's escapes ("\x2d"), except those of control characters, which
  * legitimate names do not have. Return: false, with "" in @ret, when it is empty or
  * does not fit.

@@ -73,6 +73,7 @@ void shares_warn(struct intake *in, struct naming *n)
 	struct sharing s = {.in = in, .n = n};
 	char text[96];
 
+	target_each_refused(in->target, on_refused, &s);
 	process_table_each_refused(in->processes, on_refused, &s);
 	unwind_feeder_each_refused(in->unwind, on_refused, &s);
 	symbolizer_each_refused(n->symbolizer, on_refused, &s);

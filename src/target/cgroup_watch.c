@@ -13,12 +13,16 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/hashmap.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "process/cgroup.h"
 
-#define WALK_AGAIN_NS 2000000000ULL
+#define WALK_AGAIN_NS (2 * CLOCK_SECOND_NS)
 /* Walks take at most 1/WALK_SHARE of the time. */
 #define WALK_SHARE 20
+/* Of a look, at most half of it for events. What is left is done in the next looks. */
+#define LOOK_NS (20 * CLOCK_MS_NS)
 
 /* A directory that is watched, reported, or both. */
 struct known {
@@ -26,9 +30,33 @@ struct known {
 	const struct cgroup_mount *mount;
 	char *path; /* below the mount; heap */
 	uint64_t id;
+	uint32_t uid; /* who pays for it (base/quota.h); 0: root, who pays for nothing */
 	uint32_t mask; /* mask last reported */
 	uint32_t above; /* mask reported for its ancestors */
 	uint32_t walk; /* number of the last full walk that saw it */
+	bool has_rule; /* its mask has a place on the kernel side */
+	bool is_pending; /* those in it have not been looked at */
+};
+
+/* What those in a directory have of it. */
+struct above {
+	const struct cgroup_mount *mount;
+	uint32_t mask; /* reported for it and its ancestors */
+	uint32_t uid; /* who pays for it; 0: root */
+};
+
+/* A directory that is being read; as much of it in a look as there is time for. */
+struct dir_reader {
+	DIR *dir; /* NULL: none */
+	struct above above;
+	char path[PATH_MAX];
+};
+
+/* Those of root come first, so that no number of others keeps them waiting. */
+enum kind {
+	OF_ROOT,
+	OF_USERS,
+	NR_KINDS
 };
 
 struct cgroup_watch {
@@ -38,19 +66,40 @@ struct cgroup_watch {
 	bool is_added[CGROUP_MOUNTS_MAX];
 	struct known *dirs;
 	size_t nr_dirs, cap_dirs, nr_watched;
+	struct quota places, watches, rules; /* of the tables of directories */
 	struct hashmap by_wd, by_path;
+	struct dir_reader readers[NR_KINDS];
+	size_t nr_pending[NR_KINDS];
+	size_t cursor; /* where the next pending directory is searched */
 	bool is_incomplete; /* some are not watched or reported, or events were lost */
 	bool is_asked; /* a full walk is requested; done as soon as allowed */
+	bool is_walking; /* the walk goes on in the next look */
 	bool is_cut; /* the current walk missed something */
 	uint32_t walk;
+	size_t nr_unswept; /* entries that this walk may have to remove */
 	uint64_t walked_ns, walk_took_ns;
 	uint64_t nr_missed_now, nr_missed; /* in the last walk; in the worst walk */
 	char path[PATH_MAX]; /* current directory, below its mount */
+	/* Read from inotify, and not handled yet. */
+	char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+	size_t events_at, events_len;
 };
+
+/* Returns how many directories may be watched here; other programs of root count, too. */
+static uint64_t max_watches(uint64_t limit)
+{
+	_cleanup_free_ char *text = NULL;
+	uint64_t allowed = 0;
+	size_t len;
+
+	if (!io_read_file("/proc/sys/fs/inotify/max_user_watches", 32, &text, &len))
+		allowed = strtoul(text, NULL, 10);
+	return allowed && allowed < limit ? allowed : limit;
+}
 
 int cgroup_watch_new(const struct cgroup_mounts *mounts,
 		     const struct cgroup_watch_handlers *handlers,
-		     struct cgroup_watch **ret)
+		     const struct cgroup_watch_limits *limits, struct cgroup_watch **ret)
 {
 	_cleanup_(cgroup_watch_freep) struct cgroup_watch *set = calloc(1, sizeof(*set));
 
@@ -58,6 +107,17 @@ int cgroup_watch_new(const struct cgroup_mounts *mounts,
 		return -ENOMEM;
 	set->mounts = mounts;
 	set->handlers = *handlers;
+	set->places =
+		(struct quota){.what = "known cgroups",
+			       .loss = "options that choose by cgroup do not find them",
+			       .max = limits->known};
+	set->watches = (struct quota){.what = "watched cgroups",
+				      .loss = "new cgroups in them are found late",
+				      .max = max_watches(limits->watched)};
+	set->rules = (struct quota){
+		.what = "rules of cgroups",
+		.loss = "options that choose by cgroup do not apply to them",
+		.max = limits->reported};
 	set->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (set->inotify_fd < 0)
 		return -errno;
@@ -72,6 +132,12 @@ void cgroup_watch_free(struct cgroup_watch *set)
 	for (size_t i = 0; i < set->nr_dirs; i++)
 		free(set->dirs[i].path);
 	free(set->dirs);
+	for (size_t i = 0; i < NR_KINDS; i++)
+		if (set->readers[i].dir)
+			closedir(set->readers[i].dir);
+	quota_deinit(&set->places);
+	quota_deinit(&set->watches);
+	quota_deinit(&set->rules);
 	hashmap_deinit(&set->by_wd);
 	hashmap_deinit(&set->by_path);
 	if (set->inotify_fd >= 0)
@@ -116,21 +182,54 @@ static struct known *find_here(struct cgroup_watch *set, const struct cgroup_mou
 	return i == HASHMAP_NONE ? NULL : &set->dirs[i];
 }
 
-/* Adds the current directory. Return: NULL: out of memory, or too many. */
+static struct tenant tenant_of(uint32_t uid)
+{
+	return (struct tenant){.uid = uid};
+}
+
+static enum kind kind_of(const struct known *dir)
+{
+	return dir->uid ? OF_USERS : OF_ROOT;
+}
+
+static void set_pending(struct cgroup_watch *set, struct known *dir, bool is_pending)
+{
+	if (dir->is_pending == is_pending)
+		return;
+	dir->is_pending = is_pending;
+	if (is_pending)
+		set->nr_pending[kind_of(dir)]++;
+	else
+		set->nr_pending[kind_of(dir)]--;
+}
+
+/*
+ * Adds the current directory. Return: NULL: out of memory, or too many, of all or of its
+ * owner.
+ */
 static struct known *add_entry(struct cgroup_watch *set, const struct cgroup_mount *mount,
-			       uint64_t id)
+			       uint64_t id, uint32_t uid)
 {
 	struct known *dir;
 
-	if (vec_grow(&set->dirs, &set->cap_dirs, set->nr_dirs + 1, sizeof(*set->dirs),
-		     CGROUP_SET_MAX_KNOWN))
+	if (!quota_take(&set->places, tenant_of(uid), 1))
 		return NULL;
+	if (vec_grow(&set->dirs, &set->cap_dirs, set->nr_dirs + 1, sizeof(*set->dirs),
+		     set->places.max)) {
+		quota_refuse_full(&set->places, tenant_of(uid), 1);
+		quota_give(&set->places, tenant_of(uid), 1);
+		return NULL;
+	}
 	dir = &set->dirs[set->nr_dirs];
-	*dir = (struct known){
-		.wd = -1, .mount = mount, .path = strdup(set->path), .id = id};
+	*dir = (struct known){.wd = -1,
+			      .mount = mount,
+			      .path = strdup(set->path),
+			      .id = id,
+			      .uid = uid};
 	if (!dir->path || hashmap_add(&set->by_path, hash_path(mount, dir->path),
 				      (uint32_t)set->nr_dirs)) {
 		free(dir->path);
+		quota_give(&set->places, tenant_of(uid), 1);
 		return NULL;
 	}
 	set->nr_dirs++;
@@ -154,11 +253,16 @@ static void forget(struct cgroup_watch *set, struct known *dir)
 	if (dir->mask)
 		set->handlers.change(set->handlers.ctx, dir->mount, dir->id, 0);
 	leave_index(set, dir);
+	set_pending(set, dir, false);
 	if (dir->wd >= 0) {
 		/* Removing a cgroup does not remove its watch (kernfs). */
 		inotify_rm_watch(set->inotify_fd, dir->wd);
 		set->nr_watched--;
+		quota_give(&set->watches, tenant_of(dir->uid), 1);
 	}
+	if (dir->has_rule)
+		quota_give(&set->rules, tenant_of(dir->uid), 1);
+	quota_give(&set->places, tenant_of(dir->uid), 1);
 	free(dir->path);
 	if (dir != last) {
 		uint32_t i = (uint32_t)(dir - set->dirs);
@@ -189,12 +293,20 @@ static void forget_tree(struct cgroup_watch *set, const struct cgroup_mount *mou
 	}
 }
 
-/* Removes the entries that the full walk did not see. */
-static void sweep(struct cgroup_watch *set)
+/* Removes an entry that the full walk did not see. Return: false: there is none. */
+static bool sweep_one(struct cgroup_watch *set)
 {
-	for (size_t i = set->nr_dirs; i-- > 0;)
-		if (set->dirs[i].walk != set->walk)
-			forget(set, &set->dirs[i]);
+	if (set->nr_unswept > set->nr_dirs)
+		set->nr_unswept = set->nr_dirs;
+	while (set->nr_unswept) {
+		struct known *dir = &set->dirs[--set->nr_unswept];
+
+		if (dir->walk != set->walk) {
+			forget(set, dir);
+			return true;
+		}
+	}
+	return false;
 }
 
 /* ---- walks ---- */
@@ -206,226 +318,344 @@ static void miss(struct cgroup_watch *set)
 	set->is_incomplete = true;
 }
 
-/* Watches the current directory, open as @fd. Return: the watch descriptor, or -1. */
-static int watch(struct cgroup_watch *set, int fd)
+/* A directory that has gone is not missed. */
+static void cannot_read(struct cgroup_watch *set, const struct cgroup_mount *mount)
+{
+	if (errno == ENOENT)
+		return;
+	log_debug("cgroup %s%s cannot be read: %m, skipping", mount->path, set->path);
+	/* Who closes a cgroup of his own shall not keep all others from being forgotten. */
+	if (errno == EACCES)
+		miss(set);
+	else
+		set->is_cut = set->is_incomplete = true;
+}
+
+/* Watches the current directory, @dir, open as @fd. Return: @dir, which may have moved. */
+static struct known *watch(struct cgroup_watch *set, struct known *dir, int fd)
 {
 	const uint32_t mask = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
 			      IN_ONLYDIR;
+	const struct cgroup_mount *mount = dir->mount;
+	struct tenant who = tenant_of(dir->uid);
 	struct known *before;
 	char link[64];
-	int wd;
+	int wd = -1;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	if (set->nr_watched >= CGROUP_SET_MAX_WATCHES)
-		return -1;
-	wd = inotify_add_watch(set->inotify_fd, link, mask);
-	before = wd < 0 ? NULL : find_wd(set, wd);
-	if (!before)
-		return wd;
-	/* The directory was renamed, and the event was lost. */
-	forget(set, before);
-	return inotify_add_watch(set->inotify_fd, link, mask);
-}
-
-static struct known *add_watched_entry(struct cgroup_watch *set,
-				       const struct cgroup_mount *mount, int fd,
-				       uint64_t id)
-{
-	int wd = watch(set, fd);
-	struct known *dir = find_here(set, mount);
-
-	if (!dir)
-		dir = add_entry(set, mount, id);
-	if (wd < 0)
+	if (!quota_take(&set->watches, who, 1))
 		return dir;
-	if (!dir || hashmap_add(&set->by_wd, hash_wd(wd), (uint32_t)(dir - set->dirs))) {
-		inotify_rm_watch(set->inotify_fd, wd);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	if (set->nr_watched < set->watches.max)
+		wd = inotify_add_watch(set->inotify_fd, link, mask);
+	before = wd < 0 ? NULL : find_wd(set, wd);
+	if (before) {
+		/* The directory was renamed, and the event was lost. */
+		forget(set, before);
+		dir = find_here(set, mount);
+		wd = inotify_add_watch(set->inotify_fd, link, mask);
+	}
+	if (wd >= 0 &&
+	    !hashmap_add(&set->by_wd, hash_wd(wd), (uint32_t)(dir - set->dirs))) {
+		dir->wd = wd;
+		set->nr_watched++;
 		return dir;
 	}
-	dir->wd = wd;
-	set->nr_watched++;
+	if (wd >= 0)
+		inotify_rm_watch(set->inotify_fd, wd);
+	quota_refuse_full(&set->watches, who, 1);
+	quota_give(&set->watches, who, 1);
 	return dir;
 }
 
-static void walk(struct cgroup_watch *set, const struct cgroup_mount *mount, int fd,
-		 uint32_t above, unsigned int depth);
-
-/* set->path is the path of @dir. */
-static void walk_children(struct cgroup_watch *set, const struct cgroup_mount *mount,
-			  DIR *dir, uint32_t above, unsigned int depth)
+static unsigned int depth_of(const char *path)
 {
-	size_t len = strlen(set->path);
-	struct dirent *entry;
+	unsigned int depth = 0;
 
-	if (len == 1)
-		len = 0; /* "/" */
-	while ((entry = readdir(dir))) {
-		int fd;
-
-		if (entry->d_type != DT_DIR || !strcmp(entry->d_name, ".") ||
-		    !strcmp(entry->d_name, "..") ||
-		    len + 1 + strlen(entry->d_name) >= sizeof(set->path))
-			continue;
-		fd = openat(dirfd(dir), entry->d_name,
-			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (fd < 0) {
-			/* ENOENT: it was just removed */
-			set->is_cut |= errno != ENOENT;
-			continue;
-		}
-		set->path[len] = '/';
-		strcpy(set->path + len + 1, entry->d_name);
-		walk(set, mount, fd, above, depth + 1);
-		set->path[len] = '\0';
-	}
-	if (!len)
-		strcpy(set->path, "/");
+	for (const char *c = path; *c; c++)
+		depth += *c == '/' && c[1];
+	return depth;
 }
 
-/* Matches the current directory, open as @fd. Return: its mask. */
-static uint32_t match_current(struct cgroup_watch *set, const struct cgroup_mount *mount,
-			      int fd, uint64_t id, uint32_t above, bool *ret_descend)
+/*
+ * Those in the current directory, @dir, open as @fd, may match. Watches it before it is read,
+ * so that events report those created meanwhile.
+ */
+static void follow(struct cgroup_watch *set, struct known *dir, int fd)
 {
-	struct known *dir = find_here(set, mount);
-	uint32_t mask;
+	struct stat st;
 
-	mask = set->handlers.match(set->handlers.ctx, mount, set->path, ret_descend) &
-	       ~above;
-	/* Another cgroup has this name now, or it no longer matches. */
-	if (dir && (dir->id != id || (!*ret_descend && !mask))) {
-		forget_tree(set, mount);
-		dir = NULL;
-	}
-	/*
-	 * Watch it before reading it, so that events report children created meanwhile.
-	 */
-	if (*ret_descend && (!dir || dir->wd < 0)) {
-		dir = add_watched_entry(set, mount, fd, id);
-		if (!dir || dir->wd < 0)
-			miss(set);
-	} else if (!dir && mask) {
-		dir = add_entry(set, mount, id);
-		if (!dir)
+	if (dir->wd < 0) {
+		dir = watch(set, dir, fd);
+		if (dir->wd < 0)
 			miss(set);
 	}
-	/*
-	 * Without an entry its removal could not be reported, so do not report it;
-	 * cgroups below it may still be reported.
-	 */
-	if (!dir)
-		return 0;
-	dir->above = above;
-	dir->walk = set->walk;
-	if ((mask || dir->mask) &&
-	    !set->handlers.change(set->handlers.ctx, mount, id, mask))
+	/* Each subdirectory adds a link (kernfs). */
+	if (fstat(fd, &st) || st.st_nlink == 2)
+		return;
+	if (depth_of(dir->path) < CGROUP_SET_MAX_DEPTH)
+		set_pending(set, dir, true);
+	else if (st.st_nlink > 2)
 		miss(set);
-	dir->mask = mask;
-	return mask;
 }
 
-/* Takes @fd, which is open on the directory of set->path. */
-static void walk(struct cgroup_watch *set, const struct cgroup_mount *mount, int fd,
-		 uint32_t above, unsigned int depth)
+/* Reports the mask of @dir, if it has one or had one. */
+static void tell(struct cgroup_watch *set, struct known *dir, uint32_t mask)
 {
-	_cleanup_close_ int owned_fd = fd;
-	_cleanup_closedir_ DIR *dir = NULL;
+	struct tenant who = tenant_of(dir->uid);
+	bool is_new = mask && !dir->has_rule;
+	bool had_mask = dir->mask;
+
+	dir->mask = mask;
+	if (!mask && !had_mask)
+		return;
+	if (is_new && !quota_take(&set->rules, who, 1)) {
+		miss(set);
+		return;
+	}
+	if (set->handlers.change(set->handlers.ctx, dir->mount, dir->id, mask)) {
+		if (!mask && dir->has_rule)
+			quota_give(&set->rules, who, 1);
+		dir->has_rule = mask;
+		return;
+	}
+	miss(set);
+	if (!is_new)
+		return;
+	quota_refuse_full(&set->rules, who, 1);
+	quota_give(&set->rules, who, 1);
+}
+
+/* Whose is the current directory? One above may have got its owner after it was looked at. */
+static uint32_t owner_of(const struct cgroup_watch *set, const struct above *above,
+			 const struct stat *st)
+{
+	_cleanup_close_ int top = -1;
+	uint32_t uid;
+
+	if (above->uid || !st->st_uid)
+		return above->uid;
+	top = open(above->mount->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	uid = cgroup_folder_user(top, set->path);
+	return uid ? uid : st->st_uid;
+}
+
+/* May another one in a directory of @uid's be known? No: counted. */
+static bool has_place(struct cgroup_watch *set, uint32_t uid)
+{
+	if (!quota_take(&set->places, tenant_of(uid), 1))
+		return false;
+	quota_give(&set->places, tenant_of(uid), 1);
+	return true;
+}
+
+/* Looks at the current directory, which is @name in @at. */
+static void visit(struct cgroup_watch *set, const struct above *above, int at,
+		  const char *name)
+{
+	const struct cgroup_mount *mount = above->mount;
+	struct known *dir = find_here(set, mount);
+	_cleanup_close_ int fd = -1;
 	bool descend = true;
 	struct stat st;
 	uint32_t mask;
 
-	if (fstat(fd, &st)) {
-		set->is_cut = true;
+	mask = set->handlers.match(set->handlers.ctx, mount, set->path, &descend) &
+	       ~above->mask;
+	if (!descend && !mask) {
+		if (dir)
+			forget_tree(set, mount);
 		return;
 	}
-	mask = match_current(set, mount, fd, st.st_ino, above, &descend);
-	if (!descend)
-		return;
-	if (depth >= CGROUP_SET_MAX_DEPTH) {
-		/* Each subdirectory adds a link (kernfs). */
-		if (st.st_nlink > 2)
-			miss(set);
+	/* Without opening it, as there may be any number of them. */
+	if (!dir && !has_place(set, above->uid)) {
+		miss(set);
 		return;
 	}
-	dir = fdopendir(fd);
+	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st)) {
+		cannot_read(set, mount);
+		return;
+	}
+	/* Another cgroup has this name now. */
+	if (dir && dir->id != st.st_ino) {
+		forget_tree(set, mount);
+		dir = NULL;
+	}
+	/*
+	 * Without an entry its removal could not be reported, so do not report it. Those
+	 * below it would have none either.
+	 */
+	if (!dir)
+		dir = add_entry(set, mount, st.st_ino, owner_of(set, above, &st));
 	if (!dir) {
-		set->is_cut = true;
+		miss(set);
 		return;
 	}
-	owned_fd = -1;
-	walk_children(set, mount, dir, above | mask, depth);
+	dir->above = above->mask;
+	dir->walk = set->walk;
+	tell(set, dir, mask);
+	if (descend)
+		follow(set, dir, fd);
 }
 
-static void walk_mount(struct cgroup_watch *set, const struct cgroup_mount *mount)
+/* There must be one. */
+static struct known *next_pending(struct cgroup_watch *set, enum kind kind)
 {
-	int fd = open(mount->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (;;) {
+		struct known *dir;
 
-	if (fd < 0) {
-		log_debug("cgroups below %s cannot be read: %m, skipping", mount->path);
-		set->is_cut = true;
+		if (set->cursor >= set->nr_dirs)
+			set->cursor = 0;
+		dir = &set->dirs[set->cursor++];
+		if (dir->is_pending && kind_of(dir) == kind)
+			return dir;
+	}
+}
+
+/* Begins to read a pending directory. */
+static void begin_reading(struct cgroup_watch *set, struct dir_reader *reader,
+			  enum kind kind)
+{
+	struct known *dir = next_pending(set, kind);
+	_cleanup_close_ int fd = -1;
+	char path[2 * PATH_MAX];
+	struct stat st;
+
+	set_pending(set, dir, false);
+	reader->above = (struct above){
+		.mount = dir->mount, .mask = dir->above | dir->mask, .uid = dir->uid};
+	strcpy(reader->path, dir->path);
+	strcpy(set->path, dir->path);
+	snprintf(path, sizeof(path), "%s%s", dir->mount->path, dir->path);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st)) {
+		cannot_read(set, dir->mount);
 		return;
 	}
-	strcpy(set->path, "/");
-	walk(set, mount, fd, 0, 0);
-}
-
-static void walk_all(struct cgroup_watch *set)
-{
-	uint64_t begin_ns = clock_now_ns();
-
-	set->is_incomplete = set->is_asked = set->is_cut = false;
-	set->nr_missed_now = 0;
-	set->walk++;
-	for (size_t i = 0; i < set->mounts->nr; i++)
-		if (set->is_added[i])
-			walk_mount(set, &set->mounts->at[i]);
-	if (set->is_cut)
+	/* If another one has this name now, its event or the next walk tells of it. */
+	if (st.st_ino != dir->id) {
 		set->is_incomplete = true;
-	else
-		sweep(set);
-	set->walked_ns = clock_now_ns();
-	set->walk_took_ns = set->walked_ns - begin_ns;
-}
-
-void cgroup_watch_add(struct cgroup_watch *set, const struct cgroup_mount *mount)
-{
-	size_t i = (size_t)(mount - set->mounts->at);
-
-	if (set->is_added[i])
 		return;
-	set->is_added[i] = true;
-	set->is_cut = false;
-	walk_mount(set, mount);
-	set->is_incomplete |= set->is_cut;
+	}
+	reader->dir = fdopendir(fd);
+	if (reader->dir)
+		fd = -1;
+	else
+		set->is_cut = set->is_incomplete = true;
 }
-
-/* ---- events ---- */
 
 /* Sets the current path to @name in @parent. Return: false if it does not fit. */
-static bool go_to(struct cgroup_watch *set, const struct known *parent, const char *name)
+static bool go_to(struct cgroup_watch *set, const char *parent, const char *name)
 {
 	int len = snprintf(set->path, sizeof(set->path), "%s/%s",
-			   strcmp(parent->path, "/") ? parent->path : "", name);
+			   strcmp(parent, "/") ? parent : "", name);
 
 	return len >= 0 && (size_t)len < sizeof(set->path);
 }
 
+/* Is there a directory whose children have not been looked at? */
+static bool has_more(const struct cgroup_watch *set, enum kind kind)
+{
+	return set->readers[kind].dir || set->nr_pending[kind];
+}
+
+/* Opens one of them, or looks at one child. */
+static void step(struct cgroup_watch *set)
+{
+	enum kind kind = has_more(set, OF_ROOT) ? OF_ROOT : OF_USERS;
+	struct dir_reader *reader = &set->readers[kind];
+	struct dirent *entry;
+
+	if (!reader->dir) {
+		begin_reading(set, reader, kind);
+		return;
+	}
+	entry = readdir(reader->dir);
+	if (!entry) {
+		closedir(reader->dir);
+		reader->dir = NULL;
+	} else if (entry->d_type == DT_DIR && strcmp(entry->d_name, ".") != 0 &&
+		   strcmp(entry->d_name, "..") != 0 &&
+		   go_to(set, reader->path, entry->d_name)) {
+		visit(set, &reader->above, dirfd(reader->dir), entry->d_name);
+	}
+}
+
+static void begin_walk(struct cgroup_watch *set)
+{
+	set->is_incomplete = set->is_asked = set->is_cut = false;
+	set->is_walking = true;
+	set->nr_missed_now = set->walk_took_ns = 0;
+	set->nr_unswept = SIZE_MAX;
+	quota_begin_round(&set->places);
+	quota_begin_round(&set->watches);
+	quota_begin_round(&set->rules);
+	set->walk++;
+	for (size_t i = 0; i < set->mounts->nr; i++) {
+		const struct above top = {.mount = &set->mounts->at[i]};
+
+		if (!set->is_added[i])
+			continue;
+		strcpy(set->path, "/");
+		visit(set, &top, AT_FDCWD, top.mount->path);
+	}
+}
+
+/* Return: false: nothing is left. */
+static bool do_next(struct cgroup_watch *set)
+{
+	if (has_more(set, OF_ROOT) || has_more(set, OF_USERS)) {
+		step(set);
+		return true;
+	}
+	return set->is_walking && !set->is_cut && sweep_one(set);
+}
+
+/* Goes on until @until_ns, by at least one step. */
+static void go_on(struct cgroup_watch *set, uint64_t until_ns)
+{
+	uint64_t begin_ns = clock_now_ns(), now_ns = begin_ns;
+	bool has_next;
+
+	do {
+		has_next = do_next(set);
+		now_ns = clock_now_ns();
+	} while (has_next && now_ns < until_ns);
+	if (!set->is_walking)
+		return;
+	set->walked_ns = now_ns;
+	set->walk_took_ns += now_ns - begin_ns;
+	set->is_walking = has_next;
+}
+
+void cgroup_watch_add(struct cgroup_watch *set, const struct cgroup_mount *mount)
+{
+	set->is_added[mount - set->mounts->at] = true;
+}
+
+bool cgroup_watch_walk(struct cgroup_watch *set, uint64_t time_ns)
+{
+	uint64_t begin_ns = clock_now_ns();
+
+	begin_walk(set);
+	go_on(set, begin_ns + time_ns);
+	return !set->is_walking;
+}
+
+/* ---- events ---- */
+
 static void appeared(struct cgroup_watch *set, const struct known *parent,
 		     const char *name)
 {
-	const struct cgroup_mount *mount = parent->mount;
-	uint32_t above = parent->above | parent->mask;
-	unsigned int depth = 0;
+	const struct above above = {.mount = parent->mount,
+				    .mask = parent->above | parent->mask,
+				    .uid = parent->uid};
 	char path[2 * PATH_MAX];
-	int fd;
 
-	if (!go_to(set, parent, name))
+	if (!go_to(set, parent->path, name))
 		return;
-	for (const char *c = set->path; *c; c++)
-		depth += *c == '/';
-	snprintf(path, sizeof(path), "%s%s", mount->path, set->path);
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd >= 0)
-		walk(set, mount, fd, above, depth);
+	snprintf(path, sizeof(path), "%s%s", above.mount->path, set->path);
+	visit(set, &above, AT_FDCWD, path);
 }
 
 /*
@@ -438,9 +668,12 @@ static void vanished(struct cgroup_watch *set, const struct known *parent,
 	const struct cgroup_mount *mount = parent->mount;
 	struct known *dir;
 
-	if (!go_to(set, parent, name))
+	if (!go_to(set, parent->path, name))
 		return;
 	if (with_all_below) {
+		/* Directories that are being read may have another path now. */
+		set->is_incomplete |= set->readers[OF_ROOT].dir ||
+				      set->readers[OF_USERS].dir;
 		forget_tree(set, mount);
 		return;
 	}
@@ -472,24 +705,39 @@ int cgroup_watch_poll_fd(const struct cgroup_watch *set)
 	return set->inotify_fd;
 }
 
-void cgroup_watch_look(struct cgroup_watch *set, uint64_t now_ns)
+static bool next_event(struct cgroup_watch *set, const struct inotify_event **ret)
 {
-	char buf[16384] __attribute__((aligned(__alignof__(struct inotify_event))));
 	ssize_t len;
 
-	/* One buffer per call: endless creation of cgroups must not block us here. */
-	len = read(set->inotify_fd, buf, sizeof(buf));
-	for (ssize_t at = 0; at < len;) {
-		const struct inotify_event *ev = (const void *)(buf + at);
-
-		on_event(set, ev);
-		at += (ssize_t)(sizeof(*ev) + ev->len);
+	if (set->events_at == set->events_len) {
+		len = read(set->inotify_fd, set->events, sizeof(set->events));
+		if (len <= 0)
+			return false;
+		set->events_at = 0;
+		set->events_len = (size_t)len;
 	}
-	if (now_ns < set->walked_ns + WALK_SHARE * set->walk_took_ns)
-		return;
-	if (set->is_asked ||
-	    (set->is_incomplete && now_ns >= set->walked_ns + WALK_AGAIN_NS))
-		walk_all(set);
+	*ret = (const void *)(set->events + set->events_at);
+	set->events_at += sizeof(**ret) + (*ret)->len;
+	return true;
+}
+
+void cgroup_watch_look(struct cgroup_watch *set, uint64_t now_ns)
+{
+	uint64_t begin_ns = clock_now_ns();
+	const struct inotify_event *ev;
+
+	/* Endless creation of cgroups must not block us here. */
+	while (next_event(set, &ev)) {
+		on_event(set, ev);
+		if (clock_now_ns() >= begin_ns + LOOK_NS / 2)
+			break;
+	}
+	if (!set->is_walking &&
+	    now_ns >= set->walked_ns + WALK_SHARE * set->walk_took_ns &&
+	    (set->is_asked ||
+	     (set->is_incomplete && now_ns >= set->walked_ns + WALK_AGAIN_NS)))
+		begin_walk(set);
+	go_on(set, begin_ns + LOOK_NS);
 }
 
 void cgroup_watch_walk_again(struct cgroup_watch *set)
@@ -500,4 +748,11 @@ void cgroup_watch_walk_again(struct cgroup_watch *set)
 uint64_t cgroup_watch_nr_missed(const struct cgroup_watch *set)
 {
 	return set->nr_missed;
+}
+
+void cgroup_watch_each_refused(struct cgroup_watch *set, quota_refused_fn fn, void *ctx)
+{
+	quota_each_refused(&set->places, fn, ctx);
+	quota_each_refused(&set->watches, fn, ctx);
+	quota_each_refused(&set->rules, fn, ctx);
 }

@@ -4,6 +4,10 @@
  * them (inotify(7)), so that a new cgroup is matched when it appears. The kernel side
  * checks all ancestors of a task's cgroup, so cgroups below a reported one need not be
  * reported.
+ *
+ * Users make cgroups in directories that are theirs. So no user gets more than a quarter of
+ * what is known, watched or reported (base/quota.h), and no call takes longer than a walk may,
+ * however many there are.
  */
 #ifndef LB_TARGET_CGROUP_WATCH_H
 #define LB_TARGET_CGROUP_WATCH_H
@@ -13,15 +17,9 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "base/quota.h"
 #include "process/cgroup_mount.h"
 
-/*
- * Most watched directories. Others are found by a walk every two seconds, or less
- * often.
- */
-#define CGROUP_SET_MAX_WATCHES 32768
-/* Most directories watched or reported. */
-#define CGROUP_SET_MAX_KNOWN 65536
 /* Deeper directories are ignored. */
 #define CGROUP_SET_MAX_DEPTH 32
 
@@ -43,22 +41,38 @@ struct cgroup_watch_handlers {
 		       uint32_t mask);
 };
 
+/* Most of all; one user gets a quarter. Fewer may be watched on this machine. */
+struct cgroup_watch_limits {
+	size_t known; /* watched or reported */
+	size_t watched; /* others are found by a walk every two seconds, or less often */
+	size_t reported;
+};
+
 struct cgroup_watch;
 
 /** @mounts  borrowed. Return: 0, or -errno of inotify_init1(2), or -ENOMEM. */
 int cgroup_watch_new(const struct cgroup_mounts *mounts,
 		     const struct cgroup_watch_handlers *handlers,
-		     struct cgroup_watch **ret);
+		     const struct cgroup_watch_limits *limits, struct cgroup_watch **ret);
 void cgroup_watch_free(struct cgroup_watch *set);
 DEFINE_CLEANUP(struct cgroup_watch, cgroup_watch_free);
 
-/** Walks the hierarchy of @mount, one of @mounts, and watches it from now on. */
+/** The next walk walks the hierarchy of @mount, one of @mounts, too. */
 void cgroup_watch_add(struct cgroup_watch *set, const struct cgroup_mount *mount);
+
+/**
+ * Walks the added hierarchies, and watches them from now on. Return: false: there are more
+ * cgroups than @time_ns is enough for; cgroup_watch_look() goes on.
+ */
+bool cgroup_watch_walk(struct cgroup_watch *set, uint64_t time_ns);
 
 /** Readable when cgroup_watch_look() has something to do. */
 int cgroup_watch_poll_fd(const struct cgroup_watch *set);
 
-/** Handles cgroups that appeared or were removed. Cheap if there are none. */
+/**
+ * Handles cgroups that appeared or were removed, and goes on with a walk: some 20 ms at most,
+ * and more in the next look. Cheap if there are none.
+ */
 void cgroup_watch_look(struct cgroup_watch *set, uint64_t now_ns);
 
 /**
@@ -72,5 +86,8 @@ void cgroup_watch_walk_again(struct cgroup_watch *set);
  * worst walk.
  */
 uint64_t cgroup_watch_nr_missed(const struct cgroup_watch *set);
+
+/** quota_each_refused() of all its tables. */
+void cgroup_watch_each_refused(struct cgroup_watch *set, quota_refused_fn fn, void *ctx);
 
 #endif

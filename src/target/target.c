@@ -98,7 +98,16 @@ struct thread {
  * calls exec, it takes over the leader's tid and stays a target. The kernel kills the
  * leader first, and /proc does not say why. So for this long, the leader may come back.
  */
-#define ZOMBIE_NS (2 * CLOCK_SECOND_NS)
+#define ZOMBIE_NS           (2 * CLOCK_SECOND_NS)
+
+#define MAX_KNOWN_CGROUPS   65536
+#define MAX_WATCHED_CGROUPS 32768
+
+/*
+ * The first walk takes no longer. Sampling begins then, and who is not found yet is found as
+ * a new cgroup is.
+ */
+#define FIRST_WALK_NS (CLOCK_SECOND_NS / 2)
 
 /* Containers and units are searched only in the first v1 hierarchies, this many. */
 #define V1_LOOKED_AT 2
@@ -650,20 +659,35 @@ static int explain_missing(struct target_cgroups *c, const struct wanted_cgroup 
 	}
 }
 
+static void warn_late(const struct wanted_cgroup *w)
+{
+	char asked[256];
+
+	log_warning("\"%s\" was not found in half a second, as there are very many "
+		    "cgroups here; it is sampled from when it is found",
+		    escape_terminal_buf(asked, sizeof(asked), w->value->text));
+}
+
 /* Finds the cgroups of -G, --container and --unit. */
 static int find_cgroups(struct target_cgroups *c, const struct target_request *r,
 			struct error *err)
 {
 	int rc = find_values(c, r);
+	bool is_whole;
 
 	if (rc)
 		return error_set(err, rc, "the path of a cgroup is too long");
 	for (size_t i = 0; i < c->mounts.nr; i++)
 		if (c->is_walked[i])
 			cgroup_watch_add(c->set, &c->mounts.at[i]);
-	for (size_t i = 0; i < c->nr_wanted; i++)
-		if (!c->wanted[i].is_found && !c->wanted[i].value->excludes)
+	is_whole = cgroup_watch_walk(c->set, FIRST_WALK_NS);
+	for (size_t i = 0; i < c->nr_wanted; i++) {
+		if (c->wanted[i].is_found || c->wanted[i].value->excludes)
+			continue;
+		if (is_whole)
 			return explain_missing(c, &c->wanted[i], err);
+		warn_late(&c->wanted[i]);
+	}
 	c->is_started = true;
 	suggestions_deinit(&c->containers);
 	suggestions_deinit(&c->units);
@@ -676,6 +700,10 @@ static int target_cgroups_init(struct target_cgroups *c, const struct target_req
 {
 	struct cgroup_watch_handlers handlers = {
 		.ctx = c, .match = on_match, .change = on_change};
+	static const struct cgroup_watch_limits limits = {
+		.known = MAX_KNOWN_CGROUPS,
+		.watched = MAX_WATCHED_CGROUPS,
+		.reported = LB_FILTER_MAX_CGROUPS};
 	_cleanup_close_ int proc_fd = -1;
 	bool is_used = false;
 	int rc;
@@ -691,7 +719,7 @@ static int target_cgroups_init(struct target_cgroups *c, const struct target_req
 		return error_set(err, -ENOMEM, "out of memory");
 	rc = cgroup_mounts_read(&c->mounts);
 	if (!rc)
-		rc = cgroup_watch_new(&c->mounts, &handlers, &c->set);
+		rc = cgroup_watch_new(&c->mounts, &handlers, &limits, &c->set);
 	errno = -rc;
 	return rc ? error_set(err, rc, "cannot watch cgroups: %m")
 		  : find_cgroups(c, r, err);
@@ -811,6 +839,12 @@ uint64_t target_nr_refused(const struct target *c)
 
 	return cgroups->set ? cgroups->nr_refused + cgroup_watch_nr_missed(cgroups->set)
 			    : 0;
+}
+
+void target_each_refused(struct target *c, quota_refused_fn fn, void *ctx)
+{
+	if (c->cgroups.set)
+		cgroup_watch_each_refused(c->cgroups.set, fn, ctx);
 }
 
 const char *target_describe(const struct target_request *r, struct strpool *pool)

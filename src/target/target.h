@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/quota.h"
 #include "base/strpool.h"
 #include "target/request.h"
 
@@ -43,6 +44,8 @@ bool target_threads_are_gone(struct target *c);
 
 /** Returns how many matching cgroups are not sampled because a map was full. */
 uint64_t target_nr_refused(const struct target *c);
+/** quota_each_refused() of the tables of cgroups. */
+void target_each_refused(struct target *c, quota_refused_fn fn, void *ctx);
 
 /**
  * Describes the target: "process 12 34", "the whole machine: comm gzip, not user root".

@@ -246,6 +246,13 @@ uint64_t target_nr_refused(const struct target *t)
 	return fake.targets_refused;
 }
 
+void target_each_refused(struct target *t, quota_refused_fn fn, void *ctx)
+{
+	(void)t;
+	(void)fn;
+	(void)ctx;
+}
+
 const char *target_describe(const struct target_request *r, struct strpool *pool)
 {
 	(void)r;

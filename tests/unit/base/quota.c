@@ -194,6 +194,34 @@ static void a_callers_refusals_are_counted(void **state)
 	quota_deinit(&q);
 }
 
+/* What is refused in each round is told once, and what is refused beyond that. */
+static void rounds_are_not_added_up(void **state)
+{
+	struct quota q = {.max = 40, .what = "places"};
+	struct refusals told = {0};
+
+	(void)state;
+	quota_take(&q, alice, 10);
+	for (int round = 0; round < 3; round++) {
+		quota_begin_round(&q);
+		for (int i = 0; i < 5; i++)
+			assert_false(quota_take(&q, alice, 1));
+	}
+	quota_each_refused(&q, on_refused, &told);
+	assert_int_equal(told.nr_told, 1);
+	assert_int_equal(told.nr[0], 5);
+	quota_begin_round(&q);
+	for (int i = 0; i < 5; i++)
+		assert_false(quota_take(&q, alice, 1));
+	quota_each_refused(&q, on_refused, &told);
+	assert_int_equal(told.nr_told, 1);
+	assert_false(quota_take(&q, alice, 2));
+	quota_each_refused(&q, on_refused, &told);
+	assert_int_equal(told.nr_told, 2);
+	assert_int_equal(told.nr[1], 2);
+	quota_deinit(&q);
+}
+
 /* Who has no place and was told of costs nothing. */
 static void empty_accounts_are_dropped(void **state)
 {
@@ -225,6 +253,7 @@ int main(void)
 		cmocka_unit_test(who_got_more_without_a_question_is_over),
 		cmocka_unit_test(refusals_are_counted_by_tenant),
 		cmocka_unit_test(a_callers_refusals_are_counted),
+		cmocka_unit_test(rounds_are_not_added_up),
 		cmocka_unit_test(many_tenants_come_and_go),
 		cmocka_unit_test(empty_accounts_are_dropped),
 	};

@@ -320,6 +320,34 @@ static void names_in_folders_of_users(void **state)
 	assert_int_equal(rmdir(top), 0);
 }
 
+/* The first folder from the top that is not root's decides, whoever has those in it. */
+static void whose_a_folder_is(void **state)
+{
+	_cleanup_close_ int dir = -1;
+	char top[SCRATCH_BYTES];
+
+	(void)state;
+	scratch_make(top, 0755);
+	dir = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_true(dir >= 0);
+	assert_int_equal(mkdirat(dir, "a", 0755), 0);
+	assert_int_equal(mkdirat(dir, "a/b", 0755), 0);
+	assert_int_equal(mkdirat(dir, "a/b/c", 0755), 0);
+	assert_int_equal(cgroup_folder_user(dir, "/"), geteuid());
+	assert_int_equal(cgroup_folder_user(dir, "/a/b"), geteuid());
+	if (!geteuid()) {
+		assert_int_equal(fchownat(dir, "a/b", 1000, (gid_t)-1, 0), 0);
+		assert_int_equal(fchownat(dir, "a/b/c", 100000, (gid_t)-1, 0), 0);
+		assert_int_equal(cgroup_folder_user(dir, "/a"), 0);
+		assert_int_equal(cgroup_folder_user(dir, "/a/b"), 1000);
+		assert_int_equal(cgroup_folder_user(dir, "/a/b/c"), 1000);
+		assert_int_equal(cgroup_folder_user(dir, "/a/b/gone/c"), 1000);
+		assert_int_equal(cgroup_folder_user(dir, "/gone/c"), 0);
+		assert_int_equal(cgroup_folder_user(-1, "/a/b"), 0);
+	}
+	scratch_remove(top);
+}
+
 static void repeat(char *to, size_t size, const char *what)
 {
 	size_t n = strlen(what);
@@ -461,6 +489,7 @@ int main(void)
 		cmocka_unit_test(shapes),
 		cmocka_unit_test(who_named_it_may_be_unknown),
 		cmocka_unit_test(names_in_folders_of_users),
+		cmocka_unit_test(whose_a_folder_is),
 		cmocka_unit_test(long_paths),
 		cmocka_unit_test(hierarchies),
 		cmocka_unit_test(slices_of_users),

@@ -87,6 +87,7 @@ struct fixture {
 static bool begin(struct fixture *f, bool is_v1)
 {
 	struct cgroup_watch_handlers handlers = {&f->told, match, change};
+	struct cgroup_watch_limits limits = {65536, 32768, 16384};
 
 	*f = (struct fixture){.told.matching = "in-", .now_ns = UINT64_MAX / 2};
 	assert_int_equal(cgroup_mounts_read(&f->mounts), 0);
@@ -101,8 +102,9 @@ static bool begin(struct fixture *f, bool is_v1)
 		cgroup_mounts_deinit(&f->mounts);
 		return false;
 	}
-	assert_int_equal(cgroup_watch_new(&f->mounts, &handlers, &f->set), 0);
+	assert_int_equal(cgroup_watch_new(&f->mounts, &handlers, &limits, &f->set), 0);
 	cgroup_watch_add(f->set, f->mount);
+	assert_true(cgroup_watch_walk(f->set, UINT64_MAX / 2));
 	return true;
 }
 
