@@ -27,6 +27,7 @@
 /* A cgroup that samples were in. */
 struct sampled_cgroup {
 	uint64_t id;
+	struct tenant payer; /* its folder's owner */
 	uint64_t used_ns; /* time of the last sample with this id */
 	struct process_owner owner; /* exe NULL */
 };
@@ -37,7 +38,8 @@ struct process_owners {
 	int v2_fd; /* -1: cgroup ids cannot be resolved */
 	int handle_type;
 	struct sampled_cgroup **cgroups; /* separate allocations: rows point at them */
-	size_t nr_cgroups, cap_cgroups;
+	size_t nr_cgroups, cap_cgroups, max_cgroups;
+	struct quota quota; /* of max_cgroups */
 	struct hashmap by_id;
 	/*
 	 * Ids that were not found, each at the place of its hash; 0: none. To look for
@@ -91,13 +93,14 @@ static bool learn_handle_type(struct process_owners *o)
 	return id == st.st_ino;
 }
 
-struct process_owners *process_owners_new(int proc_fd, const char *v2)
+struct process_owners *process_owners_new(int proc_fd, const char *v2, size_t max_cgroups)
 {
 	struct process_owners *o = calloc(1, sizeof(*o));
 
 	if (!o)
 		return NULL;
 	o->v2_fd = -1;
+	o->max_cgroups = max_cgroups ? max_cgroups : MAX_CGROUPS;
 	o->containers = owner_container_names(proc_fd);
 	if (!o->containers) {
 		free(o);
@@ -122,7 +125,21 @@ void process_owners_free(struct process_owners *o)
 	free(o->cgroups);
 	free(o->v2);
 	hashmap_deinit(&o->by_id);
+	quota_deinit(&o->quota);
 	free(o);
+}
+
+void process_owners_share(struct process_owners *o)
+{
+	o->quota = (struct quota){
+		.what = "cgroups of samples",
+		.loss = "samples in them count for the cgroup of their process",
+		.max = o->max_cgroups};
+}
+
+struct quota *process_owners_quota(struct process_owners *o)
+{
+	return &o->quota;
 }
 
 /* ---- the owner of a cgroup ---- */
@@ -423,22 +440,30 @@ static size_t find_path(const struct process_owners *o, uint64_t id, char *path,
 	return len - skip;
 }
 
+/* Return: NULL: the cgroup is gone, or there is no place for it, or not for its user. */
 static struct sampled_cgroup *add_cgroup(struct process_table *t, uint64_t id)
 {
-	_cleanup_free_ struct sampled_cgroup *known = NULL;
+	_cleanup_free_ struct sampled_cgroup *known = calloc(1, sizeof(*known));
 	struct process_owners *o = t->owners;
 	char path[PATH_MAX];
-	size_t len = find_path(o, id, path, sizeof(path));
+	size_t len = find_path(o, id, path, sizeof(path) - 1);
+	struct tenant who;
 
-	if (!len)
+	if (!known || !len)
 		return NULL;
-	known = calloc(1, sizeof(*known));
-	if (!known ||
-	    vec_grow(&o->cgroups, &o->cap_cgroups, o->nr_cgroups + 1, sizeof(*o->cgroups),
-		     MAX_CGROUPS) ||
-	    hashmap_add(&o->by_id, hash_u64(0, id), (uint32_t)o->nr_cgroups))
+	path[len] = '\0';
+	who = (struct tenant){.uid = cgroup_folder_user(o->v2_fd, path)};
+	if (!quota_take(&o->quota, who, 1))
 		return NULL;
+	if (vec_grow(&o->cgroups, &o->cap_cgroups, o->nr_cgroups + 1, sizeof(*o->cgroups),
+		     o->max_cgroups) ||
+	    hashmap_add(&o->by_id, hash_u64(0, id), (uint32_t)o->nr_cgroups)) {
+		quota_refuse_full(&o->quota, who, 1);
+		quota_give(&o->quota, who, 1);
+		return NULL;
+	}
 	known->id = id;
+	known->payer = who;
 	fill_by_cgroup(t, 0, CGROUP_NO_UID, path, len, &known->owner);
 	o->cgroups[o->nr_cgroups++] = known;
 	return take_ptr(known);
@@ -482,6 +507,7 @@ void process_owners_forget(struct process_owners *o, uint64_t before_ns)
 
 		hashmap_remove(&o->by_id, hash, (uint32_t)i);
 		if (known->used_ns < before_ns) {
+			quota_give(&o->quota, known->payer, 1);
 			free(known);
 			continue;
 		}

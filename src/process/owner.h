@@ -16,12 +16,19 @@
 #include "worker/broker.h"
 
 /**
- * @proc_fd  /proc
- * @v2       as cgroups of struct process_table_config
+ * @proc_fd      /proc
+ * @v2           as cgroups of struct process_table_config
+ * @max_cgroups  same
  * Return: NULL when out of memory.
  */
-struct process_owners *process_owners_new(int proc_fd, const char *v2);
+struct process_owners *process_owners_new(int proc_fd, const char *v2,
+					  size_t max_cgroups);
 void process_owners_free(struct process_owners *o);
+
+/** From now on no user has more than a quarter of the cgroups (base/quota.h). */
+void process_owners_share(struct process_owners *o);
+/** Borrowed. */
+struct quota *process_owners_quota(struct process_owners *o);
 
 /** Fills its owner, but exe, if the kernel told that it is its parent's. Return: whether. */
 bool owner_fill_told(struct process_table *t, struct image *img);

@@ -503,6 +503,7 @@ static void share(struct process_table *t)
 	file_cache_share(t->files);
 	jit_store_share(t->jit_store);
 	interp_store_share(t->interp_store);
+	process_owners_share(t->owners);
 }
 
 int process_table_new(const struct process_table_config *config, struct strpool *pool,
@@ -543,7 +544,7 @@ int process_table_new(const struct process_table_config *config, struct strpool 
 		return error_set(err, -ENOMEM, "out of memory");
 	if (config->cgroup_mounts)
 		cgroup_places_open(&t->places, config->cgroup_mounts);
-	t->owners = process_owners_new(t->proc_fd, config->cgroups);
+	t->owners = process_owners_new(t->proc_fd, config->cgroups, config->max_cgroups);
 	if (!t->owners)
 		return error_set(err, -ENOMEM, "out of memory");
 	if (jit_store_new(JIT_STORE_DEFAULT_BYTES, &t->jit_store))
@@ -1196,6 +1197,7 @@ void process_table_each_refused(struct process_table *t, quota_refused_fn fn, vo
 	quota_each_refused(&t->jit_store->quota, fn, ctx);
 	quota_each_refused(&t->jit_store->registration_quota, fn, ctx);
 	quota_each_refused(&t->interp_store->quota, fn, ctx);
+	quota_each_refused(process_owners_quota(t->owners), fn, ctx);
 }
 
 const struct process_owner *process_table_cgroup(struct process_table *t, uint64_t id,

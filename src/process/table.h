@@ -55,6 +55,7 @@ struct process_table_config {
 	size_t max_files; /* open descriptors; 0: the default, 8192, or what
 			   * RLIMIT_NOFILE allows */
 	size_t max_mappings; /* of all images together; 0: the default, 2 Mi */
+	size_t max_cgroups; /* known by number; 0: the default, 65536 */
 };
 
 /**

@@ -212,6 +212,51 @@ static void old_ones_are_forgotten(void **state)
 				 i % 3 == 2 ? owners[i] : NULL);
 }
 
+static void on_refused(void *ctx, const struct quota *q, struct tenant who,
+		       uint64_t nr_refused)
+{
+	assert_string_equal(q->what, "cgroups of samples");
+	assert_int_equal(who.uid, 1000);
+	*(uint64_t *)ctx += nr_refused;
+}
+
+/* A user has a quarter of the places, whoever has the cgroups inside of his. */
+static void one_users_are_a_quarter(void **state)
+{
+	_cleanup_(cgroup_mounts_deinit) struct cgroup_mounts mounts = {0};
+	struct process_table_config config = {.proc_path = "/proc",
+					      .cgroups = mount,
+					      .cgroup_mounts = &mounts,
+					      .is_shared = true,
+					      .max_cgroups = 16};
+	struct strpool *names = strpool_new(1 << 20);
+	struct process_table *shared;
+	uint64_t nr_refused = 0;
+	char path[512];
+
+	(void)state;
+	needs_v2();
+	assert_int_equal(process_table_new(&config, names, &shared, NULL), 0);
+	assert_int_equal(chown(outer, 1000, 1000), 0);
+	for (unsigned int i = 0; i < 6; i++) {
+		snprintf(path, sizeof(path), "%s/%u", outer, i);
+		assert_int_equal(mkdir(path, 0755), 0);
+		if (i < 4)
+			assert_non_null(process_table_cgroup(shared, number(path), 1));
+		else
+			assert_null(process_table_cgroup(shared, number(path), 1));
+		assert_int_equal(rmdir(path), 0);
+	}
+	process_table_each_refused(shared, on_refused, &nr_refused);
+	assert_int_equal(nr_refused, 2);
+	assert_non_null(process_table_cgroup(shared, number(mount), 1));
+	/* They are forgotten, so others have their places. */
+	process_table_forget_ended(shared, 2);
+	assert_non_null(process_table_cgroup(shared, number(inner), 3));
+	process_table_free(shared);
+	strpool_free(names);
+}
+
 static void names_move_to_the_next_pool(void **state)
 {
 	struct strpool *next;
@@ -254,6 +299,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(root_is_a_cgroup, setup, teardown),
 		cmocka_unit_test_setup_teardown(old_ones_are_forgotten, setup, teardown),
+		cmocka_unit_test_setup_teardown(one_users_are_a_quarter, setup, teardown),
 		cmocka_unit_test_setup_teardown(names_move_to_the_next_pool, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(without_a_mount_nothing_is_asked, setup,
