@@ -464,7 +464,9 @@ static struct sampled_cgroup *add_cgroup(struct process_table *t, uint64_t id)
 	}
 	known->id = id;
 	known->payer = who;
+	strpool_serve(t->pool, who);
 	fill_by_cgroup(t, 0, CGROUP_NO_UID, path, len, &known->owner);
+	strpool_serve(t->pool, (struct tenant){0});
 	o->cgroups[o->nr_cgroups++] = known;
 	return take_ptr(known);
 }
