@@ -7,6 +7,7 @@
  */
 #include "opener/look.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -135,11 +136,15 @@ static int check(int fd, const struct look *look)
 	return 0;
 }
 
+static uint64_t max_text(const struct look *look)
+{
+	return look->max_bytes && look->max_bytes < MAX_TEXT ? look->max_bytes : MAX_TEXT;
+}
+
 /* Reads until the end or max_bytes; files of /proc tell no size. */
 static int read_text(int fd, struct look *look)
 {
-	uint64_t max = look->max_bytes && look->max_bytes < MAX_TEXT ? look->max_bytes
-								     : MAX_TEXT;
+	uint64_t max = max_text(look);
 	size_t cap = 0, len = 0;
 	bool is_short = false;
 	char *text = NULL;
@@ -191,6 +196,52 @@ static int read_proc_text(int dir, struct look *look)
 	_cleanup_close_ int fd = openat(dir, look->name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 
 	return fd < 0 ? -errno : read_text(fd, look);
+}
+
+/* Adds those that fit, a line each. Return: whether all did. */
+static bool add_names(char *text, size_t *len, size_t max, const char *entries,
+		      size_t nr_bytes)
+{
+	for (size_t at = 0; at < nr_bytes;) {
+		const struct dirent64 *entry = (const void *)(entries + at);
+		size_t n = strlen(entry->d_name);
+
+		at += entry->d_reclen;
+		if (entry->d_name[0] == '.')
+			continue;
+		if (n >= max - *len)
+			return false;
+		memcpy(text + *len, entry->d_name, n);
+		text[*len + n] = '\n';
+		*len += n + 1;
+	}
+	return true;
+}
+
+/* Not with readdir(3), which needs more system calls than an opener has. */
+static int read_names(int base_fd, struct look *look)
+{
+	_cleanup_close_ int fd = openat(base_fd, look->name,
+					O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_Alignas(struct dirent64) char entries[4096];
+	_cleanup_free_ char *text = NULL;
+	size_t max = (size_t)max_text(look), len = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	text = malloc(max + 1);
+	if (!text)
+		return -ENOMEM;
+	do
+		n = getdents64(fd, entries, sizeof(entries));
+	while (n > 0 && add_names(text, &len, max, entries, (size_t)n));
+	if (n < 0 && !len)
+		return -errno;
+	text[len] = '\0';
+	look->text = take_ptr(text);
+	look->len = len;
+	return 0;
 }
 
 /* Others may write a file with an ACL whose mask, the group bits, allows it. */
@@ -252,6 +303,8 @@ static int look_now(int base_fd, struct look *look)
 		return read_link(base_fd, look);
 	case LOOK_PROC_TEXT:
 		return read_proc_text(base_fd, look);
+	case LOOK_NAMES:
+		return read_names(base_fd, look);
 	case LOOK_FACTS:
 		if (look->where == LOOK_BELOW)
 			return read_facts(base_fd, look->name, &look->facts);

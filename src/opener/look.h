@@ -29,6 +29,7 @@ enum look_what {
 	LOOK_HANDLE, /* fd: O_PATH, and facts */
 	LOOK_FILE, /* fd: to read, and facts; the first byte was read */
 	LOOK_CONTENT, /* text: of a file, and facts */
+	LOOK_NAMES, /* text: a line for each name in a directory of /proc, as far as it fits */
 	NR_LOOK_WHAT,
 };
 

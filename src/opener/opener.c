@@ -187,6 +187,7 @@ static bool is_whole(const struct look *look, bool has_fd)
 	bool with_text = !with_fd && look->what != LOOK_FACTS;
 
 	return has_fd == (with_fd && !look->rc) &&
+	       (!look->max_bytes || look->len <= look->max_bytes) &&
 	       (look->text != NULL) == (with_text && !look->rc);
 }
 

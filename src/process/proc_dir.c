@@ -21,8 +21,7 @@
 
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
 
-/* Most threads tried to find a live one, and most text read of one process. */
-#define MAX_THREADS    64
+/* Most text read of one process. */
 #define MAX_MAPS_BYTES (2 * PROC_DIR_WHOLE_MAPS)
 
 /*
@@ -451,46 +450,98 @@ void proc_view_deinit(struct proc_view *view)
 	look_deinit(&view->root_path);
 }
 
-/* Opens the thread's own /proc directory, which has map_files; else task/TID. */
-static int open_tid(int proc_fd, int proc_dir, const char *tid, uint32_t tgid)
+/* ---- threads ---- */
+
+#define TID_BYTES   16 /* and more than its line */
+#define TRIED_BYTES 512 /* of threads among which a live one is searched: 64 at least */
+
+int proc_dir_each_thread(int proc_dir, const char *file, uint64_t list_bytes,
+			 int (*fn)(void *ctx, const char *tid, const char *text),
+			 void *ctx)
 {
-	char name[64];
+	_cleanup_(look_deinit) struct look list = {.where = LOOK_BELOW,
+						   .what = LOOK_NAMES,
+						   .name = "task",
+						   .max_bytes = list_bytes,
+						   .fd = -1};
+	int rc = opener_look_at(proc_dir, TENANT_UNKNOWN, &list);
+	char *next = list.text;
 
-	for (int i = 0; i < 2; i++) {
-		_cleanup_close_ int dir = -1;
-		struct proc_status status;
-		struct proc_stat stat;
+	while (!rc && next && *next) {
+		struct look looks[OPENER_MAX_LOOKS];
+		char paths[OPENER_MAX_LOOKS][64];
+		const char *tids[OPENER_MAX_LOOKS];
+		size_t nr = 0;
 
-		snprintf(name, sizeof(name), "%s%.32s", i ? "task/" : "", tid);
-		dir = openat(i ? proc_dir : proc_fd, name,
-			     O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (dir < 0 || proc_dir_stat(dir, &stat) || stat.state == 'Z' ||
-		    stat.state == 'X')
-			continue;
-		if (!proc_dir_status(dir, &status) && status.tgid == tgid)
-			return take_fd(&dir);
+		for (; nr < OPENER_MAX_LOOKS && next && *next; nr++) {
+			tids[nr] = strsep(&next, "\n");
+			snprintf(paths[nr], sizeof(paths[nr]), "task/%.32s/%s", tids[nr],
+				 file);
+			looks[nr] = text_of(paths[nr], STAT_BYTES);
+		}
+		rc = opener_look(proc_dir, TENANT_UNKNOWN, looks, nr);
+		for (size_t i = 0; i < nr; i++) {
+			if (!rc && !looks[i].rc)
+				rc = fn(ctx, tids[i], looks[i].text);
+			look_deinit(&looks[i]);
+		}
 	}
-	return -ESRCH;
+	return !rc && list.len + TID_BYTES > list_bytes ? -EFBIG : rc;
+}
+
+struct live_thread {
+	int proc_fd, proc_dir;
+	uint32_t tgid;
+	int fd; /* its directory; -ESRCH: none yet; another errno: it is late */
+};
+
+static bool lives(const struct proc_stat *stat)
+{
+	return stat->state != 'Z' && stat->state != 'X';
+}
+
+/* Takes the directory if it is that of a thread of this process that lives. */
+static void take_if_alive(struct live_thread *t, int opened)
+{
+	_cleanup_(proc_view_deinit) struct proc_view view = PROC_VIEW_NONE;
+	_cleanup_close_ int dir = opened;
+
+	if (proc_dir_is_late(dir))
+		t->fd = dir;
+	if (dir < 0)
+		return;
+	proc_view_read(dir, PROC_VIEW_IDENTITY, &view);
+	if (proc_dir_is_late(view.stat_rc))
+		t->fd = view.stat_rc;
+	else if (!view.stat_rc && lives(&view.stat) && !view.identity_rc &&
+		 view.identity.status.tgid == t->tgid)
+		t->fd = take_fd(&dir);
+}
+
+static int try_thread(void *ctx, const char *tid, const char *text)
+{
+	struct live_thread *t = ctx;
+	struct proc_stat stat;
+	char path[64];
+
+	if (proc_stat_parse(text, &stat) || !lives(&stat))
+		return 0;
+	/* Its own directory has map_files, but the number may be another's by now. */
+	take_if_alive(t, proc_dir_open(t->proc_fd, (uint32_t)strtoul(tid, NULL, 10)));
+	if (t->fd == -ESRCH) {
+		snprintf(path, sizeof(path), "task/%.32s", tid);
+		take_if_alive(t, open_by_opener(t->proc_dir, path));
+	}
+	return t->fd != -ESRCH;
 }
 
 int proc_dir_open_thread(int proc_fd, int proc_dir, uint32_t tgid)
 {
-	_cleanup_closedir_ DIR *tasks = io_open_dir(proc_dir, "task");
-	const struct dirent *entry;
-	int nr_tried = 0;
+	struct live_thread t = {
+		.proc_fd = proc_fd, .proc_dir = proc_dir, .tgid = tgid, .fd = -ESRCH};
+	int rc = proc_dir_each_thread(proc_dir, "stat", TRIED_BYTES, try_thread, &t);
 
-	while (tasks && (entry = readdir(tasks)) && nr_tried < MAX_THREADS) {
-		int dir;
-
-		if (!isdigit((unsigned char)entry->d_name[0]) ||
-		    strtoul(entry->d_name, NULL, 10) == tgid)
-			continue;
-		nr_tried++;
-		dir = open_tid(proc_fd, proc_dir, entry->d_name, tgid);
-		if (dir >= 0)
-			return dir;
-	}
-	return -ESRCH;
+	return proc_dir_is_late(rc) ? rc : t.fd;
 }
 
 int proc_dir_find_mapped(int proc_dir, struct tenant who, const struct mapping *m,

@@ -91,8 +91,20 @@ void proc_tree_detach(struct proc_tree *tree, uint32_t tgid);
 void proc_tree_mark_descendants(struct proc_tree *tree);
 
 /**
+ * Reads the text of this file of each thread, until @fn returns nonzero.
+ *
+ * @list_bytes  of the list of threads, a line each; others are not looked at
+ * Return: the last result of @fn; -EFBIG: there may be more threads; -errno: not all were
+ * looked at.
+ */
+int proc_dir_each_thread(int proc_dir, const char *file, uint64_t list_bytes,
+			 int (*fn)(void *ctx, const char *tid, const char *text),
+			 void *ctx);
+
+/**
  * Opens the directory of another thread of the process, for a leader that is a zombie:
- * its own directory has no data. Return: a directory like proc_dir_open(), or -ESRCH.
+ * its own directory has no data. Return: a directory like proc_dir_open(), -ESRCH, or what
+ * proc_dir_is_late().
  */
 int proc_dir_open_thread(int proc_fd, int proc_dir, uint32_t tgid);
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "target/explain.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,7 +11,6 @@
 #include "base/as_root.h"
 #include "base/cleanup.h"
 #include "base/escape.h"
-#include "base/io.h"
 #include "base/log.h"
 #include "base/suggest.h"
 #include "base/user.h"
@@ -21,6 +18,7 @@
 #include "target/comm_glob.h"
 
 #define MAX_THREADS    100000 /* most threads whose names are read */
+#define LIST_BYTES     65536 /* of those of one process: 8,192 at least */
 #define MAX_USERS      64 /* most users to suggest */
 #define COMM_MAX_BYTES 64
 
@@ -100,71 +98,56 @@ struct thread_search {
 	struct suggestions others;
 };
 
-static void look_at_comm(struct thread_search *s, int dir, const char *tid)
+static int look_at_comm(void *ctx, const char *tid, const char *text)
 {
-	_cleanup_free_ char *comm = NULL;
-	_cleanup_close_ int fd = -1;
-	char path[64];
-	size_t len;
+	struct thread_search *s = ctx;
+	char comm[COMM_MAX_BYTES];
 
-	snprintf(path, sizeof(path), "task/%.32s/comm", tid);
-	fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || io_read_all(fd, COMM_MAX_BYTES, &comm, &len))
-		return;
-	comm[strcspn(comm, "\n")] = '\0';
+	(void)tid;
+	snprintf(comm, sizeof(comm), "%.*s", (int)strcspn(text, "\n"), text);
 	s->is_found = comm_glob_match(s->comms, comm) & LB_FILTER_IN(LB_FILTER_COMM);
 	suggestions_add(&s->others, comm);
+	return s->is_found || ++s->nr_threads == MAX_THREADS;
 }
 
-static void look_at_threads(struct thread_search *s, int dir)
-{
-	_cleanup_closedir_ DIR *tasks = io_open_dir(dir, "task");
-	const struct dirent *entry;
-
-	while (tasks && !s->is_found && s->nr_threads < MAX_THREADS &&
-	       (entry = readdir(tasks)))
-		if (isdigit((unsigned char)entry->d_name[0])) {
-			s->nr_threads++;
-			look_at_comm(s, dir, entry->d_name);
-		}
-}
-
-static void look_at_user(struct thread_search *s, int dir)
+static int look_at_user(struct thread_search *s, int dir)
 {
 	struct proc_status status;
 	struct user user;
+	int rc = proc_dir_status(dir, &status);
 
-	if (proc_dir_status(dir, &status))
-		return;
+	if (rc)
+		return rc;
 	s->is_found = status.uid == s->uid;
 	for (size_t i = 0; i < s->nr_uids; i++)
 		if (s->uids[i] == status.uid)
-			return;
+			return 0;
 	if (s->nr_uids == MAX_USERS)
-		return;
+		return 0;
 	s->uids[s->nr_uids++] = status.uid;
 	if (user_by_uid(status.uid, USER_ASK_MS, &user))
 		snprintf(user.name, sizeof(user.name), "%u", status.uid);
 	suggestions_add(&s->others, user.name);
+	return 0;
 }
 
 static int look_at_process(void *ctx, uint32_t tgid, int dir)
 {
 	struct thread_search *s = ctx;
+	int rc = s->comms ? proc_dir_each_thread(dir, "comm", LIST_BYTES, look_at_comm, s)
+			  : look_at_user(s, dir);
 
 	(void)tgid;
-	if (s->comms)
-		look_at_threads(s, dir);
-	else
-		look_at_user(s, dir);
-	return s->is_found;
+	/* Threads that were not read may match. */
+	s->is_found |= proc_dir_is_late(rc) || rc == -EFBIG;
+	return s->is_found || s->nr_threads == MAX_THREADS;
 }
 
 static void look_at_all(struct thread_search *s)
 {
 	int rc = proc_dir_each(AT_FDCWD, look_at_process, s);
 
-	/* Threads that were not read may match. */
+	/* The same. */
 	s->is_found |= rc < 0 || s->nr_threads == MAX_THREADS;
 }
 

@@ -2,7 +2,7 @@
 # Users whose processes block whoever looks at them, even beyond SIGKILL: a recording begins, goes on,
 # and ends while they do, and names other programs. What happens first decides, not how long it takes:
 # the processes are released after two minutes only.
-# Takes 45 s.
+# Takes 75 s.
 . "${TOP:?}/tests/root/lib.sh"
 
 held=$(build held.c -pthread) && hot=$(build hot.c) || exit 1
@@ -117,8 +117,30 @@ has_ended() {
 	[ ! -e "/proc/$1" ]
 }
 
+# So do names of threads, which are looked for when nothing has the name of --comm: before sampling, and after it.
+no_name() {
+	holds name task 2 65534 "$hot" || return 1
+	"$LB" record --comm lineburn-none -o name.pb.gz >name.out 2>name.err &
+	recorder=$!
+	why=
+	wait_until 60 records $recorder || why="it does not begin"
+	kill -INT $recorder
+	status=0
+	wait $recorder || status=$?
+	kill -0 $holder 2>/dev/null || why=${why:-"it ended after they were released"}
+	kill $holder
+	wait $holder 2>/dev/null
+	[ -z "$why" ] || { echo "$why"; return 1; }
+	[ $status -eq 4 ] && grep -q "no samples: the target used no CPU" name.err && return 0
+	echo "status $status: $(tail -n 1 name.err)"
+	return 1
+}
+
 check stuck-exec-pid besides exec exec 1 65534 "$hot" TARGETS
 check stuck-exec-many besides many exec 12 65534 "$hot" -a
+check stuck-task-pid besides task-pid task 1 65534 "$hot" TARGETS
+check stuck-task-many besides task-many task 3 65534 "$hot" -a
+check stuck-task-name no_name
 check stuck-source besides source look 1 65534 "$gone" -a
 check stuck-scan-ended ended_in_scan
 check stuck-command command_ended command "$PWD/served.mnt/prog"

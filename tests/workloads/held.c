@@ -3,13 +3,16 @@
  * Unprivileged processes that block whoever looks at them, with dirty pages of a file
  * system in user space, whose server, this program, does not answer writes.
  *
- * usage: held FILE SECONDS [lock|spin|exec|look [NR [USER]]]
+ * usage: held FILE SECONDS [lock|spin|exec|task|look [NR [USER]]]
  *        (as root; mounts as fusermount3 does for a user)
  *   lock: each of NR processes (1) maps FILE, and one of its threads is stuck in munmap(2)
  *         with the lock of the mappings (mmap_lock): every other writer waits for it, and
  *         with one waiting every reader.
  *   spin: the same, and its first thread runs, so that a profiler reads its memory.
  *   exec: each is stuck in execve(2): who reads its maps, root or exe in /proc waits.
+ *   task: each has lost its first thread, and its folder "task" is held: one thread is stuck
+ *         listing it, another making a folder there, for which who opens a name in it, or
+ *         lists it, waits. One more runs.
  *   look: one runs FILE in a user namespace of its own, where held.ovl is an overlay over
  *         that file system: who looks there for a name that begins with "g" waits.
  * Prints "held" when all are stuck (look: when FILE begins). Exits and releases them after SECONDS in any case.
@@ -21,6 +24,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +33,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define NOBODY     65534
@@ -35,9 +41,19 @@
 #define FILE_BYTES (1 << 20)
 
 static int server;
-static int nr_left = 1; /* processes that are not stuck yet */
+static atomic_int *nr_left; /* processes that are not stuck yet; shared with them */
+static bool holds_task;
 static unsigned int user = NOBODY;
 static char *page;
+
+/* One more is stuck. */
+static void tell(void)
+{
+	if (atomic_fetch_sub(nr_left, 1) == 1) {
+		puts("held");
+		fflush(stdout);
+	}
+}
 
 static void reply(uint64_t unique, int error, const void *data, size_t len)
 {
@@ -97,15 +113,12 @@ static void answer(const struct fuse_in_header *in, const void *arg)
 		reply(in->unique, 0, &opened, sizeof(opened));
 		break;
 	case FUSE_READ:
-		reply(in->unique, 0, zeroes,
-		      reading->size < FILE_BYTES ? reading->size : FILE_BYTES);
+		if (!holds_task)
+			reply(in->unique, 0, zeroes,
+			      reading->size < FILE_BYTES ? reading->size : FILE_BYTES);
 		break;
 	case FUSE_WRITE:
-		/* A process waits for the answer to this. */
-		if (!--nr_left) {
-			puts("held");
-			fflush(stdout);
-		}
+		tell(); /* a process waits for the answer to this */
 		break;
 	case FUSE_SETATTR:
 	case FUSE_FORGET:
@@ -176,6 +189,68 @@ static void hold_lock(const char *path, int spins)
 			pause();
 }
 
+static atomic_int lister, maker; /* threads; 0: not yet */
+
+/* Is this thread in this system call, where it waits? */
+static bool is_in(int thread, long call)
+{
+	char path[64];
+	long nr = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/syscall", thread);
+	file = thread ? fopen(path, "r") : NULL;
+	if (file && fscanf(file, "%ld", &nr) != 1)
+		nr = -1;
+	if (file)
+		fclose(file);
+	return nr == call;
+}
+
+static void *list_task(void *arg)
+{
+	int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY);
+
+	(void)arg;
+	lister = gettid();
+	/* The kernel writes names into the page, which nobody reads for it. */
+	syscall(SYS_getdents64, fd, page, 4096);
+	return NULL;
+}
+
+static void *make_in_task(void *arg)
+{
+	(void)arg;
+	while (!is_in(lister, SYS_getdents64))
+		usleep(1000);
+	maker = gettid();
+	syscall(SYS_mkdir, "/proc/self/task/x", 0755);
+	return NULL;
+}
+
+static _Noreturn void *run_beside(void *arg)
+{
+	(void)arg;
+	while (!is_in(maker, SYS_mkdir))
+		usleep(1000);
+	tell();
+	for (volatile unsigned long i = 0;; i++)
+		;
+}
+
+static void hold_task(void)
+{
+	pthread_t threads[3];
+
+	/* So that it may read its own "syscall". */
+	prctl(PR_SET_DUMPABLE, 1);
+	if (pthread_create(&threads[0], NULL, list_task, NULL) ||
+	    pthread_create(&threads[1], NULL, make_in_task, NULL) ||
+	    pthread_create(&threads[2], NULL, run_beside, NULL))
+		_exit(1);
+	syscall(SYS_exit, 0); /* only this thread */
+}
+
 static void write_file(const char *path, const char *format, unsigned int number)
 {
 	FILE *file = fopen(path, "w");
@@ -216,6 +291,8 @@ static void victim(const char *path, int number, const char *mode)
 	if (!strcmp(mode, "look"))
 		run_with_overlay(path);
 	map_page(number);
+	if (holds_task)
+		hold_task();
 	if (strcmp(mode, "exec") != 0)
 		hold_lock(path, !strcmp(mode, "spin"));
 	page[0] = 1;
@@ -245,8 +322,12 @@ int main(int argc, char **argv)
 
 	if (argc < 3)
 		return 2;
-	if (argc > 4)
-		nr_left = atoi(argv[4]);
+	nr_left = mmap(NULL, sizeof(*nr_left), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (nr_left == MAP_FAILED)
+		return 1;
+	atomic_store(nr_left, argc > 4 ? atoi(argv[4]) : 1);
+	holds_task = !strcmp(mode, "task");
 	if (argc > 5)
 		user = (unsigned int)atoi(argv[5]);
 	/* The end of this program ends the file system, and all waits for it. */
@@ -265,7 +346,7 @@ int main(int argc, char **argv)
 		perror("FUSE");
 		return 1;
 	}
-	for (int i = nr_left; i-- > 0;)
+	for (int i = atomic_load(nr_left); i-- > 0;)
 		if (!fork())
 			victim(argv[1], i, mode);
 	serve();

@@ -59,6 +59,12 @@ static int dir_of(pid_t pid)
 	return fd;
 }
 
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st, (void)type, (void)ftw;
+	return remove(path);
+}
+
 static struct look stat_look(void)
 {
 	return (struct look){.where = LOOK_BELOW,
@@ -77,6 +83,8 @@ static void looks_are_the_same_in_the_opener(void **state)
 		{.what = LOOK_LINK, .name = "none"},
 		{.what = LOOK_FACTS, .name = "ns/user"},
 		{.what = LOOK_HANDLE, .name = "root"},
+		{.what = LOOK_NAMES, .name = "ns", .max_bytes = 4096},
+		{.what = LOOK_NAMES, .name = "none", .max_bytes = 4096},
 	};
 	pid_t pid = fork();
 	int dir;
@@ -110,6 +118,41 @@ static void looks_are_the_same_in_the_opener(void **state)
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	close(dir);
+}
+
+static void names_are_listed_as_far_as_they_fit(void **state)
+{
+	char path[] = "/tmp/lineburn-opener-XXXXXX", file[64];
+	struct look look = {
+		.where = LOOK_BELOW, .what = LOOK_NAMES, .name = "task", .max_bytes = 6000};
+	size_t nr = 0;
+	int dir;
+
+	(void)state;
+	assert_non_null(mkdtemp(path));
+	snprintf(file, sizeof(file), "%s/task", path);
+	assert_int_equal(mkdir(file, 0700), 0);
+	for (int i = 1000; i < 2000; i++) {
+		snprintf(file, sizeof(file), "%s/task/%d", path, i);
+		assert_int_equal(mkdir(file, 0700), 0);
+	}
+	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(opener_look_at(dir, TENANT_UNKNOWN, &look), 0);
+	assert_int_equal(look.len, 5000);
+	for (char *at = look.text; *at; at += 5, nr++) {
+		long name = strtol(at, NULL, 10);
+
+		assert_in_range(name, 1000, 1999);
+		assert_int_equal(at[4], '\n');
+	}
+	assert_int_equal(nr, 1000);
+	look_deinit(&look);
+	look.max_bytes = 14;
+	assert_int_equal(opener_look_at(dir, TENANT_UNKNOWN, &look), 0);
+	assert_int_equal(look.len, 10);
+	look_deinit(&look);
+	close(dir);
+	nftw(path, remove_one, 4, FTW_DEPTH);
 }
 
 /* A second read would wait here until the deadline. */
@@ -330,12 +373,6 @@ static void put(const char *dir, const char *name, const char *text)
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	f = fopen(path, "w");
 	assert_true(f && fputs(text, f) >= 0 && !fclose(f));
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st, (void)type, (void)ftw;
-	return remove(path);
 }
 
 /* Looks at what could be the directory of a program with these users. */
@@ -884,6 +921,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(looks_are_the_same_in_the_opener, begin,
 						end),
+		cmocka_unit_test_setup_teardown(names_are_listed_as_far_as_they_fit,
+						begin, end),
 		cmocka_unit_test_setup_teardown(a_short_read_is_the_end_of_one_piece,
 						begin, end),
 		cmocka_unit_test_setup_teardown(

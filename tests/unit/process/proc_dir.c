@@ -4,18 +4,23 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "opener/opener.h"
+
 #include "fake_proc.h"
+#include "lib/slow_opener.h"
 
 #define FIELDS " 1 4242 1 0 -1 4194304 9 0 0 0 5 6 0 0 20 0 7 0 123456789 1 2 3\n"
 
@@ -193,17 +198,27 @@ static void *live_on(void *arg)
 	return NULL;
 }
 
-static void a_thread_tells_when_the_leader_is_gone(void **state)
+static int begin_opener(void **state)
 {
-	int proc = open("/proc", O_PATH | O_DIRECTORY);
-	struct strpool *pool = strpool_new(1 << 20);
+	(void)state;
+	return opener_begin(NULL);
+}
+
+static int end_opener(void **state)
+{
+	(void)state;
+	opener_end();
+	return 0;
+}
+
+/* Returns a process whose leader has ended, and that has one more thread. */
+static pid_t start_without_leader(int proc, int *ret_dir)
+{
 	const struct timespec moment = {.tv_nsec = 2000000};
-	struct count count = {0};
 	struct proc_stat stat = {0};
 	pid_t pid = fork();
-	int dir, thread;
+	int dir;
 
-	(void)state;
 	if (!pid) {
 		pthread_t id;
 
@@ -217,6 +232,19 @@ static void a_thread_tells_when_the_leader_is_gone(void **state)
 	}
 	assert_int_equal(stat.state, 'Z');
 	assert_true(stat.nr_threads > 1);
+	*ret_dir = dir;
+	return pid;
+}
+
+static void a_thread_tells_when_the_leader_is_gone(void **state)
+{
+	int proc = open("/proc", O_PATH | O_DIRECTORY);
+	struct strpool *pool = strpool_new(1 << 20);
+	struct count count = {0};
+	int dir, thread;
+	pid_t pid = start_without_leader(proc, &dir);
+
+	(void)state;
 	thread = proc_dir_open_thread(proc, dir, (uint32_t)pid);
 	assert_true(thread >= 0);
 	assert_true(proc_dir_maps(thread, 1, pool, count_mapping, &count) > 0);
@@ -227,6 +255,76 @@ static void a_thread_tells_when_the_leader_is_gone(void **state)
 	close(dir);
 	close(proc);
 	strpool_free(pool);
+}
+
+/* It may hold the lock of the folder with its threads. */
+static void a_late_thread_is_not_gone(void **state)
+{
+	int proc = open("/proc", O_PATH | O_DIRECTORY), dir;
+	pid_t pid = start_without_leader(proc, &dir);
+
+	(void)state;
+	kill(slow_opener_pid(), SIGSTOP);
+	assert_int_equal(proc_dir_open_thread(proc, dir, (uint32_t)pid), -ETIMEDOUT);
+	assert_int_equal(proc_dir_open_thread(proc, dir, (uint32_t)pid), -EBUSY);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(dir);
+	close(proc);
+}
+
+struct names {
+	size_t nr, nr_named;
+};
+
+static int count_name(void *ctx, const char *tid, const char *text)
+{
+	struct names *names = ctx;
+
+	assert_true(strtoul(tid, NULL, 10) > 0);
+	names->nr++;
+	names->nr_named += !strcmp(text, "a-thread\n");
+	return names->nr == 25;
+}
+
+static void *be_named(void *arg)
+{
+	prctl(PR_SET_NAME, "a-thread");
+	sem_post(arg);
+	pause();
+	return NULL;
+}
+
+#define NR_THREADS 20
+
+static void each_thread_is_read(void **state)
+{
+	struct names names = {0};
+	pthread_t ids[NR_THREADS];
+	int dir = proc_dir_open_here((uint32_t)getpid());
+	sem_t named;
+
+	(void)state;
+	sem_init(&named, 0, 0);
+	for (size_t i = 0; i < NR_THREADS; i++)
+		assert_int_equal(pthread_create(&ids[i], NULL, be_named, &named), 0);
+	for (size_t i = 0; i < NR_THREADS; i++)
+		sem_wait(&named);
+	assert_int_equal(proc_dir_each_thread(dir, "comm", 4096, count_name, &names), 0);
+	assert_int_equal(names.nr, NR_THREADS + 1);
+	assert_int_equal(names.nr_named, NR_THREADS);
+	/* Until it is told to stop. */
+	assert_int_equal(proc_dir_each_thread(dir, "comm", 4096, count_name, &names), 1);
+	assert_int_equal(names.nr, 25);
+	/* The list may lack some. */
+	assert_int_equal(proc_dir_each_thread(dir, "comm", 20, count_name, &names), -EFBIG);
+	assert_in_range(names.nr, 26, 30);
+	for (size_t i = 0; i < NR_THREADS; i++) {
+		pthread_cancel(ids[i]);
+		pthread_join(ids[i], NULL);
+	}
+	sem_destroy(&named);
+	close(dir);
 }
 
 static bool is_marked(const struct proc_tree *tree, uint32_t tgid)
@@ -292,7 +390,12 @@ int main(void)
 		cmocka_unit_test(uid_maps),
 		cmocka_unit_test(the_real_proc),
 		cmocka_unit_test(a_directory_dies_with_its_process),
-		cmocka_unit_test(a_thread_tells_when_the_leader_is_gone),
+		cmocka_unit_test_setup_teardown(a_thread_tells_when_the_leader_is_gone,
+						begin_opener, end_opener),
+		cmocka_unit_test_setup_teardown(a_late_thread_is_not_gone, begin_opener,
+						end_opener),
+		cmocka_unit_test_setup_teardown(each_thread_is_read, begin_opener,
+						end_opener),
 		cmocka_unit_test(a_detached_process_is_no_descendant),
 		cmocka_unit_test(long_lines_do_not_end_the_reading),
 	};
