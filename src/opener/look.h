@@ -2,8 +2,8 @@
 /*
  * Looks at what belongs to a target: its directory in /proc, files in its root, mapped
  * files. Any of these may block, even beyond SIGKILL (a file system in user space below
- * an overlay; a target that holds its own mmap_lock or exec_update_lock), so the collector
- * lets its opener do it (opener/opener.h).
+ * an overlay; a target that holds its own mmap_lock or exec_update_lock, or the lock of a
+ * directory of its own in /proc), so the collector lets its opener do it (opener/opener.h).
  */
 #ifndef LB_OPENER_LOOK_H
 #define LB_OPENER_LOOK_H

@@ -328,8 +328,13 @@ static bool is_cgroup_paused(void)
 	       clock_now_ns() - opener.cgroup_late_ns < OPENER_LATE_S * CLOCK_SECOND_NS;
 }
 
-/* @who  is charged if the opener gets stuck; with a cgroup, nobody yet (on_late()) */
-static int ask_once(struct tenant who, struct look_group *groups, size_t nr)
+/*
+ * @who      may be refused
+ * @charged  is, if the opener gets stuck; its deadline counts. With a cgroup, nobody is yet
+ *           (on_late())
+ */
+static int ask_once(struct tenant who, struct tenant charged, struct look_group *groups,
+		    size_t nr)
 {
 	struct wire_writer request = {.max = WORKER_MAX_REQUEST_BYTES};
 	enum worker_answer answer = WORKER_FAILED;
@@ -341,7 +346,7 @@ static int ask_once(struct tenant who, struct look_group *groups, size_t nr)
 	opener.slow_ns = 0;
 	opener.leaves_out_cgroup = is_cgroup_paused();
 	worker_serves(opener.worker, who);
-	if (!opener.leaves_out_cgroup && has_cgroup(groups, nr))
+	if (!is_known(charged) || (!opener.leaves_out_cgroup && has_cgroup(groups, nr)))
 		worker_charges_nobody(opener.worker);
 	for (size_t i = 0; i < nr; i++) {
 		bases[i] = groups[i].base_fd;
@@ -349,7 +354,7 @@ static int ask_once(struct tenant who, struct look_group *groups, size_t nr)
 	}
 	if (!request.failed) {
 		answer = worker_call(opener.worker, OPENER_LOOK, request.data,
-				     request.len, bases, nr, NULL, NULL, deadline_of(who),
+				     request.len, bases, nr, NULL, NULL, deadline_of(charged),
 				     &reply, &rc);
 		opener.slow_ns = worker_slow_ns(opener.worker);
 	}
@@ -384,7 +389,7 @@ static bool is_cgroup_late(void)
 
 	if (opener.own_cgroup < 0 || is_cgroup_paused())
 		return false;
-	is_late = ask_once(group.who, &group, 1) == -ETIMEDOUT ||
+	is_late = ask_once(group.who, group.who, &group, 1) == -ETIMEDOUT ||
 		  opener.slow_ns >= OPENER_LATE_MS * CLOCK_MS_NS;
 	look_deinit(&look);
 	if (is_late)
@@ -393,16 +398,17 @@ static bool is_cgroup_late(void)
 }
 
 /* If reading cgroups is what takes long, nobody pays for it, and it is done without. */
-static int ask(struct tenant who, struct look_group *groups, size_t nr)
+static int ask(struct tenant who, struct tenant charged, struct look_group *groups,
+	       size_t nr)
 {
-	int rc = ask_once(who, groups, nr);
+	int rc = ask_once(who, charged, groups, nr);
 	uint64_t slow_ns = opener.slow_ns;
 
 	if ((rc == -ETIMEDOUT || slow_ns >= OPENER_LATE_MS * CLOCK_MS_NS) &&
 	    has_cgroup(groups, nr) && is_cgroup_late()) {
 		slow_ns = 0;
 		if (rc == -ETIMEDOUT) {
-			rc = ask_once(who, groups, nr);
+			rc = ask_once(who, charged, groups, nr);
 			slow_ns = opener.slow_ns;
 		}
 	}
@@ -415,7 +421,7 @@ static int ask_alone(int base_fd, struct tenant who, struct look *looks, size_t 
 	struct look_group group = {
 		.base_fd = base_fd, .who = who, .looks = looks, .nr = nr};
 
-	return ask(who, &group, 1);
+	return ask(who, who, &group, 1);
 }
 
 /*
@@ -431,33 +437,6 @@ static bool find_user(const char *status, uint32_t *ret)
 		return false;
 	*ret = effective ? effective : real;
 	return true;
-}
-
-/*
- * Finds the tenant of the process of @proc_dir. Its status and cgroup do not wait for the
- * process, unlike its other files (is_cgroup_late()), and the owner of the directory is
- * root for a process that chose so (PR_SET_DUMPABLE). Return: TENANT_UNKNOWN: it is gone.
- */
-static struct tenant tenant_of(int proc_dir)
-{
-	struct look looks[] = {
-		{.where = LOOK_BELOW, .what = LOOK_PROC_TEXT, .name = "status"},
-		{.where = LOOK_BELOW, .what = LOOK_PROC_TEXT, .name = "cgroup"},
-	};
-	struct tenant who = TENANT_UNKNOWN;
-
-	if (ask_alone(proc_dir, (struct tenant){0}, looks, ARRAY_SIZE(looks)))
-		return who;
-	if (!looks[0].rc && find_user(looks[0].text, &who.uid) && opener.find_tenant)
-		who = opener.find_tenant(opener.find_ctx, who.uid, &looks[1]);
-	look_deinit(&looks[0]);
-	look_deinit(&looks[1]);
-	return who;
-}
-
-static struct tenant find_tenant(int base_fd, struct tenant who, const struct look *look)
-{
-	return is_known(who) || look->where != LOOK_BELOW ? who : tenant_of(base_fd);
 }
 
 /* Who has to be known before a request, because some tenant's may fail? */
@@ -513,6 +492,40 @@ static void on_late(int base_fd, struct tenant who, const struct look *look,
 		  who.container ? "a container, user" : "user", who.uid);
 }
 
+/*
+ * Finds the tenant of the process of @proc_dir. Its status and cgroup do not wait for the
+ * process, unlike its other files (is_cgroup_late()), but to open them does if it holds the
+ * directory; then it is banned. The owner of the directory is root for a process that chose
+ * so (PR_SET_DUMPABLE). Return: TENANT_UNKNOWN: it is gone, or late.
+ */
+static struct tenant tenant_of(int proc_dir)
+{
+	struct look looks[] = {
+		{.where = LOOK_BELOW, .what = LOOK_PROC_TEXT, .name = "status"},
+		{.where = LOOK_BELOW, .what = LOOK_PROC_TEXT, .name = "cgroup"},
+	};
+	struct tenant who = TENANT_UNKNOWN;
+	struct look_group group = {
+		.base_fd = proc_dir, .looks = looks, .nr = ARRAY_SIZE(looks)};
+	/* Not refused when the unknown are: it will be known. */
+	int rc = ask((struct tenant){0}, who, &group, 1);
+
+	if (rc == -ETIMEDOUT)
+		on_late(proc_dir, who, looks, worker_last_stuck(opener.worker));
+	if (rc)
+		return who;
+	if (!looks[0].rc && find_user(looks[0].text, &who.uid) && opener.find_tenant)
+		who = opener.find_tenant(opener.find_ctx, who.uid, &looks[1]);
+	look_deinit(&looks[0]);
+	look_deinit(&looks[1]);
+	return who;
+}
+
+static struct tenant find_tenant(int base_fd, struct tenant who, const struct look *look)
+{
+	return is_known(who) || look->where != LOOK_BELOW ? who : tenant_of(base_fd);
+}
+
 static bool may_open(const struct look *looks, size_t nr, struct tenant who)
 {
 	for (size_t i = 0; i < nr; i++)
@@ -536,7 +549,7 @@ int opener_look(int base_fd, struct tenant who, struct look *looks, size_t nr)
 			look_here(base_fd, &looks[i]);
 		return 0;
 	}
-	if (must_know())
+	if (must_know() && !is_banned(base_fd, who, looks))
 		who = find_tenant(base_fd, who, looks);
 	opener.slow_ns = 0;
 	rc = is_banned(base_fd, who, looks) || is_paused(who, looks->where) ||
@@ -628,7 +641,7 @@ void opener_look_groups(struct look_group *groups, size_t nr)
 		else
 			asked[nr_asked++] = *group;
 	}
-	rc = nr_asked ? ask(TENANT_UNKNOWN, asked, nr_asked) : 0;
+	rc = nr_asked ? ask(TENANT_UNKNOWN, TENANT_UNKNOWN, asked, nr_asked) : 0;
 	if (rc == -ETIMEDOUT)
 		note_hung(asked, nr_asked, worker_last_stuck(opener.worker));
 	if (rc == -ETIMEDOUT ||

@@ -2,7 +2,7 @@
 /*
  * What an opener answers, as the collector reads it. First byte: how many looks are made,
  * and how many descriptors each answer has; from 72 to 143, that can be written to; from 144
- * on, at two processes at once. Rest: the answers, each of u16 bytes and these bytes; an
+ * on, at two processes at once; from 216 to 223, none at one, whose threads are looked at. Rest: the answers, each of u16 bytes and these bytes; an
  * empty one does not come in time. A look that succeeded has what it was made for, no
  * descriptor can be written to or is left open, and a malformed answer is counted.
  */
@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "opener/opener.h"
+#include "process/proc_dir.h"
 #include "lib/cost.h"
 #include "lib/replies.h"
 
@@ -35,6 +36,8 @@ static uint64_t nr_failed(void)
 	return stats.nr_failed;
 }
 
+#define MAX_BYTES 100
+
 static void check_look(struct look *look, int rc)
 {
 	assert(look->rc <= 0 && look->rc >= -4095);
@@ -45,6 +48,7 @@ static void check_look(struct look *look, int rc)
 	assert((look->text != NULL) ==
 	       (!look->rc && !with_fd && look->what != LOOK_FACTS));
 	assert(look->text ? !look->text[look->len] : !look->len);
+	assert(look->len <= MAX_BYTES);
 	assert(look->fd < 0 || (fcntl(look->fd, F_GETFL) & O_ACCMODE) == O_RDONLY);
 	look_deinit(look);
 }
@@ -66,6 +70,22 @@ static int look_at_two(int base, struct look *looks, size_t nr)
 	return -EAGAIN;
 }
 
+static int check_thread(void *ctx, const char *tid, const char *text)
+{
+	size_t *nr = ctx;
+
+	assert(strlen(tid) <= MAX_BYTES && strlen(text) < 65536);
+	assert(++*nr <= MAX_BYTES);
+	return 0;
+}
+
+static void look_at_threads(int base)
+{
+	size_t nr = 0;
+
+	assert(proc_dir_each_thread(base, "stat", MAX_BYTES, check_thread, &nr) <= 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int before = lowest_fd(), base;
@@ -85,6 +105,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (opener_begin(NULL))
 		abort();
 	base = open("/", O_PATH | O_CLOEXEC);
+	if (data[0] / OPENER_MAX_LOOKS == 27)
+		look_at_threads(base);
 	while (worker.replies.size > sizeof(uint16_t)) {
 		uint64_t failed_before = nr_failed();
 		size_t left = worker.replies.size;
@@ -95,6 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				.where = (enum look_where)(i % NR_LOOK_WHERE),
 				.what = (enum look_what)(i % NR_LOOK_WHAT),
 				.name = "name",
+				.max_bytes = MAX_BYTES,
 				.fd = base};
 		rc = at_two ? look_at_two(base, looks, nr)
 			    : opener_look(base, TENANT_UNKNOWN, looks, nr);

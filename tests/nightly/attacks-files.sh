@@ -1,7 +1,7 @@
 #!/bin/sh
 # shellcheck disable=SC2317 # functions that "names" calls by their names
-# Attacks of docs/security.md with files and processes that block whoever looks at them: 4 to 7.
-# Takes 120 s.
+# Attacks of docs/security.md with files and processes that block whoever looks at them: 4 to 7, 29.
+# Takes 130 s.
 # Runs alone.
 . "${TOP:?}/tests/root/lib.sh"
 . "$TOP/tests/root/lib-attacks.sh"
@@ -164,5 +164,18 @@ readers_stuck() {
 		"note('late', losses['decoder_deadlines'] + losses['targets_refused']) > 0"
 }
 figure attack-7 readers_stuck
+
+# ---- 29: the folder of the threads of a process without its first one ----
+
+held_task() {
+	attack held-task held "$held" "$hot" $ATTACK_S task 3 30029 && beside held-task 3 -a && counted held-task
+}
+figure attack-29-all held_task
+held_task_pid() {
+	attack held-task-pid held "$held" "$hot" $ATTACK_S task 1 30029 || return 1
+	stuck_pid=${attackers# }
+	beside held-task-pid 3 -p "$(tr -d ' ' <"/proc/$stuck_pid/task/$stuck_pid/children")" -p INNOCENT && counted held-task-pid
+}
+figure attack-29-pid held_task_pid
 
 figure attacks-files-times soon

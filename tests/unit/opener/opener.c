@@ -123,8 +123,10 @@ static void looks_are_the_same_in_the_opener(void **state)
 static void names_are_listed_as_far_as_they_fit(void **state)
 {
 	char path[] = "/tmp/lineburn-opener-XXXXXX", file[64];
-	struct look look = {
-		.where = LOOK_BELOW, .what = LOOK_NAMES, .name = "task", .max_bytes = 6000};
+	struct look look = {.where = LOOK_BELOW,
+			    .what = LOOK_NAMES,
+			    .name = "task",
+			    .max_bytes = 6000};
 	size_t nr = 0;
 	int dir;
 
@@ -741,6 +743,38 @@ static void hang_among_several(struct several *s, const pid_t pids[NR_PROCESSES]
 	check_all(s, pids, 0xf);
 }
 
+/*
+ * Who holds its own directory cannot be told: it is banned at once, and its helpers are
+ * nobody's, not root's. The tenants of others are found as before.
+ */
+static void who_does_not_tell_its_user_is_unknown(void **state)
+{
+	struct opener_stats before, after;
+	pid_t pids[NR_PROCESSES];
+	int dirs[NR_PROCESSES];
+
+	if (!freezer_is_there(state))
+		skip();
+	start_processes(pids, dirs);
+	assert_int_equal(opener_begin(NULL), 0);
+	look_stays(dirs[0], user(1000)); /* from now on users are asked for first */
+	opener_stats(&before);
+	for (size_t i = 1; i < 3; i++) {
+		assert_int_equal(look_again(dirs[3], user(0)), 0);
+		freezer_freeze(slow_opener_pid());
+		assert_int_equal(look_again(dirs[i], TENANT_UNKNOWN), -EBUSY);
+		assert_int_equal(look_again(dirs[i], TENANT_UNKNOWN), -EBUSY);
+	}
+	opener_stats(&after);
+	assert_int_equal(after.nr_late, before.nr_late + 2);
+	assert_int_equal(child_nr_undead(), 3);
+	assert_false(child_has_room(TENANT_UNKNOWN));
+	assert_int_equal(look_again(dirs[3], TENANT_UNKNOWN), 0);
+	thaw_all();
+	opener_end();
+	end_processes(pids, dirs);
+}
+
 /* What hung among several is charged to one of them, not to somebody else who is late. */
 static void a_stranger_does_not_pay_for_several(void **state)
 {
@@ -949,6 +983,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(
 			requests_that_run_long_are_for_one_process, begin, end),
 		cmocka_unit_test_setup_teardown(a_process_pays_for_several,
+						freezer_set_up, freezer_tear_down),
+		cmocka_unit_test_setup_teardown(who_does_not_tell_its_user_is_unknown,
 						freezer_set_up, freezer_tear_down),
 		cmocka_unit_test_setup_teardown(a_stranger_does_not_pay_for_several,
 						freezer_set_up, freezer_tear_down),

@@ -317,7 +317,8 @@ static void each_thread_is_read(void **state)
 	assert_int_equal(proc_dir_each_thread(dir, "comm", 4096, count_name, &names), 1);
 	assert_int_equal(names.nr, 25);
 	/* The list may lack some. */
-	assert_int_equal(proc_dir_each_thread(dir, "comm", 20, count_name, &names), -EFBIG);
+	assert_int_equal(proc_dir_each_thread(dir, "comm", 20, count_name, &names),
+			 -EFBIG);
 	assert_in_range(names.nr, 26, 30);
 	for (size_t i = 0; i < NR_THREADS; i++) {
 		pthread_cancel(ids[i]);
