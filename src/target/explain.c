@@ -95,6 +95,7 @@ struct thread_search {
 	size_t nr_uids;
 	bool is_found;
 	size_t nr_threads;
+	size_t nr_late; /* processes that did not answer */
 	struct suggestions others;
 };
 
@@ -138,8 +139,9 @@ static int look_at_process(void *ctx, uint32_t tgid, int dir)
 			  : look_at_user(s, dir);
 
 	(void)tgid;
+	s->nr_late += proc_dir_is_late(rc);
 	/* Threads that were not read may match. */
-	s->is_found |= proc_dir_is_late(rc) || rc == -EFBIG;
+	s->is_found |= rc == -EFBIG;
 	return s->is_found || s->nr_threads == MAX_THREADS;
 }
 
@@ -173,6 +175,8 @@ static bool matches_nothing(const struct target_value *v, char *ret, size_t size
 				 : "nothing runs as user \"%s\"; %s",
 			 escape_terminal_buf(asked, sizeof(asked), v->text),
 			 suggestions_say(&s.others, v->text, others, sizeof(others)));
+	if (!s.is_found && s.nr_late)
+		text_append(ret, size, "; processes that did not answer: %zu", s.nr_late);
 	suggestions_deinit(&s.others);
 	return !s.is_found;
 }

@@ -73,9 +73,9 @@ recording() {
 children() {
 	grep . "/proc/$1/task/$1/children" 2>/dev/null
 }
-# is_sampling PID: whether its lineburn has opened perf events
+# is_sampling PID: whether its lineburn has looked at all processes, and waits for samples
 is_sampling() {
-	find "/proc/$(recording "$1")/fd" -lname '*perf_event*' | grep -q .
+	records "$(recording "$1")"
 }
 
 pids="{p['pid'] for p in d['processes']}"
