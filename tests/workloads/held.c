@@ -224,14 +224,14 @@ static void *make_in_task(void *arg)
 	while (!is_in(lister, SYS_getdents64))
 		usleep(1000);
 	maker = gettid();
-	syscall(SYS_mkdir, "/proc/self/task/x", 0755);
+	syscall(SYS_mkdirat, AT_FDCWD, "/proc/self/task/x", 0755);
 	return NULL;
 }
 
 static _Noreturn void *run_beside(void *arg)
 {
 	(void)arg;
-	while (!is_in(maker, SYS_mkdir))
+	while (!is_in(maker, SYS_mkdirat))
 		usleep(1000);
 	tell();
 	for (volatile unsigned long i = 0;; i++)
