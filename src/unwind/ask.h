@@ -49,7 +49,7 @@ void rows_of_file_put(struct wire_writer *request, const struct asked_page *page
 
 /**
  * Takes its answer. Return: WORKER_OK with @ret set, or the failure (then do not request
- * this file again).
+ * this file again; after WORKER_DEADLINE, not soon).
  */
 enum worker_answer rows_of_file_take(enum worker_answer answer, struct wire_reader *reply,
 				     const struct asked_page *pages, size_t nr_pages,
