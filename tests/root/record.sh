@@ -21,7 +21,12 @@ check record-attach attach
 narrow record-attach-share profile_has attach.json "self_('forks.c burn') >= 97" "s['count'] >= 100"
 
 machine() {
-	timeout 60 "$LB" record -a -F 999 -d 0.6 -o all.pb.gz >out 2>err || { tail -n 1 err; return 1; }
+	"$LB" record -a -F 999 -o all.pb.gz >out 2>err &
+	pid=$!
+	wait_until 60 records $pid || { echo "it does not begin"; kill $pid; return 1; }
+	works $other 100
+	kill $pid
+	wait $pid || { tail -n 1 err; return 1; }
 	[ "$(stat -c %a:%u all.pb.gz)" = 600:0 ] || { echo "mode and owner: $(stat -c %a:%u all.pb.gz)"; return 1; }
 	"$LB" annotate --json all.pb.gz >all.json
 	profile_has all.json "any(p['pid'] == $other for p in d['processes'])" "sums_close()" \
@@ -73,19 +78,18 @@ ends_by() {
 # A background job of sh ignores SIGINT, so python starts lineburn with the default handler.
 interrupts() {
 	rm -f int.pb.gz
-	PYTHONPATH=$TOP/tests/root python3 - "$LB" <<'END'
+	PYTHONPATH=$TOP/tests/root python3 - "$LB" $other <<'END'
 import signal
 import subprocess
 import sys
-import time
-from records import wait_until_it_records
+from records import wait_until_it_records, wait_until_it_worked
 
-p = subprocess.Popen([sys.argv[1], "record", "-a", "-o", "int.pb.gz"], stderr=subprocess.PIPE,
+p = subprocess.Popen([sys.argv[1], "record", "-a", "-F", "999", "-o", "int.pb.gz"], stderr=subprocess.PIPE,
                      preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
 wait_until_it_records(p.pid)
-time.sleep(0.2)
+wait_until_it_worked(int(sys.argv[2]), 20)
 p.send_signal(signal.SIGINT)
-_, said = p.communicate(timeout=30)
+_, said = p.communicate(timeout=60)
 if p.returncode:
     sys.exit(f"status {p.returncode}: {said}")
 END
@@ -99,13 +103,13 @@ check ends-by-TERM ends_by TERM
 # without the file, or with a complete one, and the second says so.
 repeated_ints() {
 	rm -rf ints && mkdir ints
-	PYTHONPATH=$TOP/tests/root python3 - "$LB" <<'END'
+	PYTHONPATH=$TOP/tests/root python3 - "$LB" $other <<'END'
 import os
 import signal
 import subprocess
 import sys
 import time
-from records import wait_until_it_records
+from records import wait_until_it_records, wait_until_it_worked
 
 
 def may_be_killed(pid):
@@ -119,7 +123,7 @@ def recording():
     p = subprocess.Popen([sys.argv[1], "record", "-a", "-F", "999", "-o", "ints/p.pb.gz"], stderr=subprocess.PIPE,
                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
     wait_until_it_records(p.pid)
-    time.sleep(0.2)  # two targets are busy: without any sample, the status would be 4
+    wait_until_it_worked(int(sys.argv[2]), 20)  # without any sample, the status would be 4
     p.send_signal(signal.SIGINT)
     return p
 
@@ -167,8 +171,16 @@ check repeated-INT repeated_ints
 # a socket of lineburn. A command finds them closed, and its status is STATUS.
 closed() {
 	rm -f closed.pb.gz
-	eval 'timeout -k 5 60 "$LB" record -a -F 999 -d 0.3 -o closed.pb.gz '"$1" || { echo "record: status $?"; return 1; }
-	"$LB" annotate --json closed.pb.gz >closed.json && profile_has closed.json "s['count'] > 10" "sums_close()" || return 1
+	# Longer if nothing ran for that time.
+	for s in 0.3 3 30; do
+		status=0
+		eval 'timeout -k 5 60 "$LB" record -a -F 999 -d '"$s"' -o closed.pb.gz '"$1" || status=$?
+		[ $status -ne 4 ] || continue
+		[ $status -eq 0 ] || { echo "record: status $status"; return 1; }
+		"$LB" annotate --json closed.pb.gz >closed.json || return 1
+		! profile_has closed.json "s['count'] > 10" || break
+	done
+	profile_has closed.json "s['count'] > 10" "sums_close()" || return 1
 	rm -f closed.pb.gz
 	status=0
 	# shellcheck disable=SC2016 # for the inner shell
@@ -191,19 +203,19 @@ check closed-streams closed "0<&- 1>&- 2>&-" 125
 # What nobody reads on stderr does not end a recording: the file begun by SIGHUP is written, too.
 unread() {
 	rm -rf unread && mkdir unread
-	PYTHONPATH=$TOP/tests/root python3 - "$LB" <<'END'
+	PYTHONPATH=$TOP/tests/root python3 - "$LB" $other <<'END'
 import os
 import signal
 import subprocess
 import sys
 import time
-from records import wait_until_it_records
+from records import wait_until_it_records, wait_until_it_worked
 
 read, write = os.pipe()
 p = subprocess.Popen([sys.argv[1], "record", "-a", "-F", "999", "-o", "unread/p.pb.gz"], stderr=write)
 os.close(write)
 wait_until_it_records(p.pid)
-time.sleep(0.2)
+wait_until_it_worked(int(sys.argv[2]), 20)
 os.close(read)
 p.send_signal(signal.SIGHUP)
 for _ in range(6000):
