@@ -631,7 +631,7 @@ static void files_that_are_slow_are_put_off(void **state)
 
 		assert_int_equal(slow_opener_look(dir, user(1000), &facts), 0);
 	}
-	assert_in_range(nr, 2, 999);
+	assert_in_range(nr, 1, 999);
 	assert_false(opener_has_time(user(1000)));
 	assert_true(opener_has_time(user(1001)));
 	assert_true(opener_has_time(user(0)));
@@ -654,7 +654,7 @@ static void processes_that_are_slow_are_refused(void **state)
 	for (; nr < 1000 && !rc; nr++)
 		rc = slow_opener_look(dir, user(1000), &look);
 	assert_int_equal(rc, -EBUSY);
-	assert_true(nr > 2);
+	assert_true(nr >= 2);
 	assert_int_equal(opener_look_at(dir, user(1001), &look), 0);
 	look_deinit(&look);
 	assert_true(opener_has_time(user(1000)));
