@@ -124,9 +124,9 @@ whole() {
 # late_whole NAME [OR]: as whole, for a recording whose programs have their tables: at most 2 % and five
 # samples are in code that has none yet
 late_whole() {
-	whole "$@" && profile_has "$1.json" \
-		"note('without tables', d['stacks']['no-mapping'] + d['stacks']['no-table']) <= 0.02 * s['count'] + 5"
+	whole "$@" && profile_has "$1.json" "$HAVE_TABLES"
 }
+HAVE_TABLES="note('without tables', d['stacks']['no-mapping'] + d['stacks']['no-table']) <= 0.02 * s['count'] + 5"
 
 # promptly_whole NAME [OR [SAMPLES]]: as whole, and at most 0.5 % of the samples of NAME.json, plus SAMPLES
 # (default 100, a tenth of a second), are from before the tables existed; for make stats
@@ -234,10 +234,11 @@ started() {
 	awk '{ sub(/.*\) /, ""); exit $12 + $13 < 30 }' "/proc/$(cat "$1.pid")/stat"
 }
 
-# attached NAME SAMPLES "SECONDS LONGER" OPTION...: starts the members, lets them run for a while, and
+# attached NAME SAMPLES "SECONDS LONGER..." OPTION...: starts the members, lets them run for a while, and
 # records two windows of SECONDS; tables are made in the first, and the second is kept. If a member then
-# has fewer than SAMPLES, or there is no second window, because other programs had the CPU, records
-# again with windows of LONGER.
+# has fewer than SAMPLES, or $attached_too is not true, or there is no second window, because other programs
+# had the CPU, records again with windows of LONGER.
+attached_too=True
 attached() {
 	at_once attach_members "$@"
 }
@@ -285,7 +286,7 @@ attach_members() {
 }
 have_samples() {
 	for have_member in $2; do
-		profile_has "$have_member.json" "s['count'] >= $1" || return 1
+		profile_has "$have_member.json" "s['count'] >= $1" "$attached_too" || return 1
 	done
 }
 

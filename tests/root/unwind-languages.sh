@@ -44,7 +44,7 @@ else
 fi
 # Java code needs frame pointers to be walked.
 if javac -d . "$WORKLOADS/Hot.java" 2>javac.err; then
-	member java java -XX:+PreserveFramePointer -XX:+UseSerialGC Hot 60
+	member java java -XX:+PreserveFramePointer -XX:+UseSerialGC Hot 200
 else
 	skip unwind-java "no javac: $(tail -n 1 javac.err)"
 fi
@@ -58,7 +58,8 @@ else
 	skip unwind-musl "no musl-gcc: $(tail -n 1 musl.err)"
 fi
 running=$members
-attached running 150 "1.5 8" -F 999 --max-frames 512 >why 2>&1 || fail unwind-running "$(tail -n 1 why)"
+attached_too=$HAVE_TABLES
+attached running 150 "1.5 8 30" -F 999 --max-frames 512 >why 2>&1 || fail unwind-running "$(tail -n 1 why)"
 for name in $running; do
 	# Go's code, that of the JITs, and musl have no unwind tables.
 	case $name in

@@ -92,7 +92,8 @@ for version in $versions; do
 	fi
 done
 # Record programs that run already.
-attached steady 50 "0.7 5" -F 999 --max-frames 512 >why 2>&1 || fail python-steady "$(tail -n 1 why)"
+attached_too=$HAVE_TABLES
+attached steady 50 "0.7 5 30" -F 999 --max-frames 512 >why 2>&1 || fail python-steady "$(tail -n 1 why)"
 for version in $versions; do
 	if has $version; then
 		check python-$version-steady late_whole steady-$version

@@ -110,7 +110,8 @@ narrow unwind-max-frames-shares profile_has shallow.json "note('incomplete', per
 # ---- a program that runs already ----
 
 member running "$stacks" deep 100000
-attached attached 50 "0.7 5" -F 999 --max-frames 512 >why 2>&1 || fail unwind-attached "$(tail -n 1 why)"
+attached_too=$HAVE_TABLES
+attached attached 50 "0.7 5 30" -F 999 --max-frames 512 >why 2>&1 || fail unwind-attached "$(tail -n 1 why)"
 check unwind-attached late_whole running
 check unwind-attached-frames stacks_have running "times($deep, 'burn') == 100"
 narrow unwind-attached-promptly steady running
