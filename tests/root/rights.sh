@@ -97,7 +97,18 @@ check rights-under-sudo becomes
 # Without rights of its own the collector writes where its caller may: a folder of another user, and keeps windows.
 writes() {
 	mkdir -m 700 closed && chown 54388 closed || return 1
-	"$LB" record -a -F 99 -d 1.5 --window 0.5 -o closed/w.pb.gz 2>writes.err || { tail -n 1 writes.err; return 1; }
-	[ "$(find closed -name 'w.*.pb.gz' | wc -l)" -ge 2 ] || { echo "files: $(ls closed)"; return 1; }
+	"$hot" 1000 >/dev/null &
+	hot_pid=$!
+	"$LB" record -a -F 999 --window 0.5 -o closed/w.pb.gz 2>writes.err &
+	recorder=$!
+	wait_until 60 two_files || { echo "files: $(ls closed): $(tail -n 1 writes.err)"; kill $recorder; kill_own $hot_pid; return 1; }
+	kill -INT $recorder
+	writes_status=0
+	wait $recorder || writes_status=$?
+	kill_own $hot_pid
+	[ $writes_status -eq 0 ] || { tail -n 1 writes.err; return 1; }
+}
+two_files() {
+	[ "$(find closed -name 'w.*.pb.gz' | wc -l)" -ge 2 ]
 }
 check rights-to-write writes
