@@ -50,7 +50,7 @@ def named(path, storm, program, share):
     print(f"{count['it']} of {total} samples, of {len(set().union(*pids.values()))} processes; "
           f"another name {count['another']}, none {count['nothing']}")
     # Allow three standard deviations less.
-    return total >= 50 and count["it"] >= total * float(share) - 3 * (total * 0.09) ** 0.5
+    return total >= 50 and count["it"] > 0 and count["it"] >= total * float(share) - 3 * (total * 0.09) ** 0.5
 
 
 def told(path, storm, program, text_path):
