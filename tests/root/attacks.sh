@@ -56,7 +56,19 @@ swappers() {
 }
 swaps() {
 	# shellcheck disable=SC2086 # a list of names
-	attack swaps held "$(build attacks/swap.c)" $ATTACK_S $swapped && beside swaps 2 -a
+	attack swaps held "$(build attacks/swap.c)" $ATTACK_S $swapped || return 1
+	during=swap_time
+	swaps_status=0
+	beside swaps 2 -a || swaps_status=1
+	during="sleep"
+	return $swaps_status
+}
+# swap_time SECONDS: and each attacker works, whose samples are judged
+swap_time() {
+	sleep "$1"
+	for swap_pid in $attackers; do
+		works "$swap_pid" 40
+	done
 }
 # unopened COMMAND...: whether nobody opens a secret meanwhile
 unopened() {

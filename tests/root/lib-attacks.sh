@@ -85,6 +85,7 @@ beside() {
 	beside_seen=$(now_ms)
 	beside_ns=$(tree_ns $beside_recorder)
 	$during "$beside_s"
+	works $beside_innocent 100
 	beside_ns=$(($(tree_ns $beside_recorder) - beside_ns))
 	beside_end=$(now_ms)
 	echo $((beside_ns / ((beside_end - beside_seen) * 10000))) >"$beside.cost"

@@ -19,7 +19,7 @@ holds() {
 # and the other program. The recording must begin and end while they are stuck, know the lines of another
 # program, and count what it could not look at.
 besides() {
-	stuck=$1
+	stuck=$1 stuck_mode=$2
 	holds "$1" "$2" "$3" "$4" "$5" || return 1
 	shift 5
 	"$hot" 1000 >/dev/null &
@@ -29,7 +29,11 @@ besides() {
 	recorder=$!
 	why=
 	wait_until 60 records $recorder || why="it does not begin"
-	[ "$why" ] || sleep 2
+	[ "$why" ] || {
+		sleep 2
+		works $hot_pid 500
+		[ $stuck_mode != exec ] || wait_until 60 grep -q "did not answer in time" "$stuck.err"
+	}
 	kill -INT $recorder
 	wait $recorder || why=${why:-$(tail -n 1 "$stuck.err")}
 	kill -0 $holder 2>/dev/null || why="it ended after they were released"
