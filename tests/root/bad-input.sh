@@ -7,7 +7,7 @@ refuses() {
 	expected=$1
 	shift
 	status=0
-	timeout 30 "$LB" "$@" >out 2>err || status=$?
+	timeout 300 "$LB" "$@" >out 2>err || status=$?
 	[ "$status" -eq "$expected" ] || { echo "status $status, not $expected: $(tail -n 1 err)"; return 1; }
 	[ ! -s out ] || { echo "stdout: $(head -n 1 out)"; return 1; }
 	one_sentence err

@@ -214,7 +214,7 @@ if command -v setpriv >/dev/null; then
 	setpriv --reuid=54321 --regid=54321 --clear-groups ./in-it 100000 &
 	foreign=$!
 	started="$started $foreign"
-	sleep 0.2
+	wait_until 60 is_called $foreign in-it
 	also check choice-user chosen user "{p['pid'] for p in d['processes']} == {$foreign}" --user 54321
 	also check choice-not-user chosen not-user \
 		"$foreign not in {p['pid'] for p in d['processes']} and $inside in {p['pid'] for p in d['processes']}" --user '!54321'

@@ -170,7 +170,7 @@ if [ -n "$v2" ]; then
 	cat >alone.sh <<'END'
 awk '$3 ~ /^cgroup/ { print $2 }' /proc/self/mounts | xargs -n 1 umount -l
 mount -t cgroup2 cgroup2 /sys/fs/cgroup || exit 1
-exec "$LB" record -a -F 999 -d 60 -o moved.pb.gz
+exec "$LB" record -a -F 999 -d 300 -o moved.pb.gz
 END
 	unshare -m sh alone.sh >moved.out 2>moved.err &
 	recording=$!
@@ -181,7 +181,7 @@ END
 		sh "$top/machine.slice/libpod-$ID2.scope"
 	echo "$mover" >"$top/system.slice/later.service/cgroup.procs"
 	begin=$(cut -d ' ' -f 1 "/proc/$mover/schedstat")
-	sleep "$(longer 0.5 2)"
+	works "$mover" "$(longer 200 2000)"
 	end=$(cut -d ' ' -f 1 "/proc/$mover/schedstat")
 	kill -INT $recording
 	wait $recording
