@@ -1072,7 +1072,7 @@ static void children_are_known_from_their_first_sample(void **state)
 	assert_int_equal(lookup(f->maps.processes_fd, &f->seen.other, &known), -ENOENT);
 	/* The process entry goes when its last thread ends. */
 	kill((pid_t)f->seen.other.tgid, SIGKILL);
-	for (int i = 0; i < 100 && !rc; i++) {
+	for (int i = 0; i < 6000 && !rc; i++) {
 		wait_ms(10);
 		rc = lookup(f->maps.inherited_fd, &f->seen.other, &known);
 	}
