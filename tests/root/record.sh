@@ -174,7 +174,7 @@ check repeated-INT repeated_ints
 # closed STREAMS STATUS: records beside closed standard streams, such as "0<&- 2>&-". None of them becomes a file or
 # a socket of lineburn. A command finds them closed, and its status is STATUS.
 closed() {
-	rm -f closed.pb.gz
+	rm -f closed.pb.gz closed.json
 	# Longer if nothing ran for that time.
 	for s in 0.3 3 30; do
 		status=0

@@ -49,8 +49,8 @@ def named(path, storm, program, share):
     total = sum(count.values())
     print(f"{count['it']} of {total} samples, of {len(set().union(*pids.values()))} processes; "
           f"another name {count['another']}, none {count['nothing']}")
-    # Allow three standard deviations less.
-    return total >= 50 and count["it"] > 0 and count["it"] >= total * float(share) - 3 * (total * 0.09) ** 0.5
+    # So many that the share means something; allow three standard deviations less.
+    return total >= 100 * float(share) and count["it"] > 0 and count["it"] >= total * float(share) - 3 * (total * 0.09) ** 0.5
 
 
 def told(path, storm, program, text_path):
