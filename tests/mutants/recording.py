@@ -117,7 +117,7 @@ MUTANTS = [
      "return proc_dir_is_late(rc) ? rc : t.fd;", "return t.fd;"),
     ("unknown-users-are-root", "who does not tell its user gets root's helpers stuck",
      "src/opener/opener.c", "unit opener/opener",
-     "\t\tworker_serves(opener.worker, charged);\n", ""),
+     "on_late(proc_dir, who, looks, worker", "on_late(proc_dir, (struct tenant){0}, looks, worker"),
     ("text-longer-than-asked", "a text of an opener may have any length",
      "src/opener/opener.c", "fuzz opener_replies",
      "\t       (!look->max_bytes || look->len <= look->max_bytes) &&\n", ""),
