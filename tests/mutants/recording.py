@@ -1251,7 +1251,7 @@ MUTANTS = [
      "has_cgroup(groups, nr) && is_cgroup_late()) {", "has_cgroup(groups, nr) && false) {"),
     ("cgroup-is-an-excuse", "a process whose cgroup is late is looked at again, and nobody pays for it",
      "src/opener/opener.c", "unit opener/opener",
-     "is_late = ask_once(group.who, &group, 1) == -ETIMEDOUT ||", "is_late = ask_once(group.who, &group, 1) != -EBADMSG ||"),
+     "is_late = ask_once(group.who, group.who, &group, 1) == -ETIMEDOUT ||", "is_late = ask_once(group.who, group.who, &group, 1) != -EBADMSG ||"),
     ("stuck-at-a-cgroup-is-a-user-s", "a helper that got stuck at the kernel's cgroups is on the account of who was looked at",
      "src/opener/opener.c", "unit opener/opener",
      "\t\tworker_charges_nobody(opener.worker);\n", "\t\t;\n"),

@@ -101,10 +101,15 @@ bool worker_waits(const struct worker *w, struct worker_wait *ret)
 	return false;
 }
 
-bool worker_is_blocked(const struct worker *w)
+uint64_t worker_slow_ns(const struct worker *w)
 {
 	(void)w;
-	return false;
+	return 0;
+}
+
+void worker_charges_nobody(struct worker *w)
+{
+	(void)w;
 }
 
 uint64_t worker_last_stuck(const struct worker *w)
