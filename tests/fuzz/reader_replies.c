@@ -45,7 +45,7 @@ static void locate(struct worker *reader, uint32_t version)
 	enum locate_result result =
 		python_runtime.locate(reader, 1, &build, 0x400000, &place);
 
-	assert(result <= LOCATE_NO_ANSWER);
+	assert(result <= LOCATE_READER_DIED);
 	if (result != LOCATE_FOUND)
 		return;
 	assert(python_layout_is_sane(&place.layout));
