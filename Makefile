@@ -199,7 +199,7 @@ $(BUILD)/tests/unit/$(1).c: tests/lib/program.sh $(2)
 	$$(call say,GEN,$$@)tests/lib/program.sh $(2) > $$@
 $(BUILD)/tests/unit/$(1)/program: $(BUILD)/tests/unit/$(1).c $(2:%.c=$(BUILD)/%.o) $(UNIT_LIB_OBJS) $(LIB)
 	$$(call say,LINK,$$@)$$(CC) $$(CPPFLAGS) -Itests $$(CFLAGS) $$(LDFLAGS) \
-		-Wl,--wrap=worker_need,--wrap=worker_send -o $$@ $$^ -lcmocka $$(LDLIBS)
+		-Wl,--wrap=worker_need,--wrap=worker_call -o $$@ $$^ -lcmocka $$(LDLIBS)
 $(2:%.c=$(BUILD)/%): $(BUILD)/tests/unit/$(1)/program
 	@ln -f $$< $$@
 endef
