@@ -964,7 +964,8 @@ void image_scan(struct process_table *t, uint32_t tgid)
 /* Most files opened, and the longest time, in one refresh; the rest waits for the next. */
 #define MAX_OPENS_AT_ONCE 1024
 #define IMAGE_OPENS_NS    (50 * CLOCK_MS_NS)
-/* Pause of an image some of whose files could not be looked at. */
+/* Pauses of an image that could not be looked at, or some of whose files could not. */
+#define LOOK_PAUSE_NS (5 * CLOCK_SECOND_NS)
 #define LATE_PAUSE_NS (10 * CLOCK_SECOND_NS)
 
 static bool wants_file(const struct mapping *m)
@@ -1195,11 +1196,16 @@ void image_open_files(struct process_table *t, struct image *img, uint64_t now_n
 		image_activate(t, img);
 	if (open_unread(t, img))
 		return;
+	/* Each look, even one that is refused, takes time that others wait for. */
+	if (img->is_newest && wants_dir && now_ns < img->look_from_ns)
+		return;
 	if (img->is_newest && wants_dir)
 		dir = keep_dir(t, img);
-	/* It is late, or its tenant is, or no descriptor is free: again at the next look. */
-	if (dir < 0 && dir != -ESRCH)
+	/* It is late, or its tenant is, or no descriptor is free. */
+	if (dir < 0 && dir != -ESRCH) {
+		img->look_from_ns = clock_now_ns() + LOOK_PAUSE_NS;
 		return;
+	}
 	is_gone = dir < 0 && (!img->is_newest || wants_dir);
 	img->was_read = true;
 	use_reported_root(t, img);

@@ -500,18 +500,25 @@ static bool lives(const struct proc_stat *stat)
 	return stat->state != 'Z' && stat->state != 'X';
 }
 
+/* Does it say that the thread could not be looked at, though it may live? */
+static bool is_no_answer(int rc)
+{
+	return proc_dir_is_late(rc) || rc == -EIO || rc == -EMFILE || rc == -ENFILE ||
+	       rc == -ENOMEM;
+}
+
 /* Takes the directory if it is that of a thread of this process that lives. */
 static void take_if_alive(struct live_thread *t, int opened)
 {
 	_cleanup_(proc_view_deinit) struct proc_view view = PROC_VIEW_NONE;
 	_cleanup_close_ int dir = opened;
 
-	if (proc_dir_is_late(dir))
+	if (is_no_answer(dir))
 		t->fd = dir;
 	if (dir < 0)
 		return;
 	proc_view_read(dir, PROC_VIEW_IDENTITY, &view);
-	if (proc_dir_is_late(view.stat_rc))
+	if (is_no_answer(view.stat_rc))
 		t->fd = view.stat_rc;
 	else if (!view.stat_rc && lives(&view.stat) && !view.identity_rc &&
 		 view.identity.status.tgid == t->tgid)
@@ -541,7 +548,7 @@ int proc_dir_open_thread(int proc_fd, int proc_dir, uint32_t tgid)
 		.proc_fd = proc_fd, .proc_dir = proc_dir, .tgid = tgid, .fd = -ESRCH};
 	int rc = proc_dir_each_thread(proc_dir, "stat", TRIED_BYTES, try_thread, &t);
 
-	return proc_dir_is_late(rc) ? rc : t.fd;
+	return is_no_answer(rc) ? rc : t.fd;
 }
 
 int proc_dir_find_mapped(int proc_dir, struct tenant who, const struct mapping *m,

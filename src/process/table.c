@@ -361,9 +361,9 @@ static bool image_is_gone(struct process_table *t, struct image *img,
 	if (round->nr_alive == MAX_ALIVE_PER_ROUND || clock_now_ns() >= round->until_ns)
 		return false;
 	round->from = img->proc.id + 1;
-	if (process_is_alive(t, &img->proc)) {
+	if (!process_is_gone(t, &img->proc)) {
 		round->nr_alive++;
-		img->gone_ns = 0; /* only seemed gone: no descriptor was free */
+		img->gone_ns = 0;
 		return false;
 	}
 	if (!img->gone_ns)
@@ -994,7 +994,7 @@ bool process_is_alive(struct process_table *t, const struct process *p)
 	return dir >= 0;
 }
 
-static bool is_surely_gone(struct process_table *t, const struct process *p)
+bool process_is_gone(struct process_table *t, const struct process *p)
 {
 	_cleanup_close_ int dir = open_newest(t, p);
 
@@ -1010,7 +1010,7 @@ int process_find_mapped(struct process_table *t, const struct process *p,
 		.proc_dir = dir, .root = img->root, .tenant = img->proc.tenant};
 
 	if (dir < 0 || m->until_ns != UINT64_MAX)
-		return dir < 0 ? dir : -ESRCH;
+		return -ESRCH;
 	if (!opener_has_time(p->tenant))
 		return -EBUSY;
 	return file_source_find(&source, m, ret_by_path);
@@ -1121,7 +1121,7 @@ void process_table_expire(struct process_table *t, uint64_t now_ns)
 		    nr_checks++ < MAX_CHECKS_PER_EXPIRE && clock_now_ns() < until_ns) {
 			img->checked_seq = t->lost_seq;
 			/* Its exit event may have been lost. */
-			if (is_surely_gone(t, &img->proc))
+			if (process_is_gone(t, &img->proc))
 				image_end(img, clock_now_ns());
 		}
 		if (has_expired(t, img, now_ns))

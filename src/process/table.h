@@ -167,6 +167,8 @@ bool process_is_sampled(const struct process_table *t, const struct process *p);
 
 /** Returns whether this same process still exists. Reads /proc. */
 bool process_is_alive(struct process_table *t, const struct process *p);
+/** Returns whether it surely does not. Else it does, or cannot be looked at now. */
+bool process_is_gone(struct process_table *t, const struct process *p);
 
 /**
  * Opens the exact file that @m of @p maps: m->file may be another inode with the same
@@ -174,7 +176,7 @@ bool process_is_alive(struct process_table *t, const struct process *p);
  * @ret_by_path  found by its path only: the file may have been replaced
  * Return: a descriptor (O_PATH) of a regular file; -ESRCH: the process or the mapping
  * is gone; -EBUSY: its tenant's files are slow, others' are looked at first; another
- * negative errno: it could not be looked at.
+ * negative errno.
  */
 int process_find_mapped(struct process_table *t, const struct process *p,
 			const struct mapping *m, bool *ret_by_path);

@@ -29,6 +29,8 @@
  */
 #define LOOK_RUN_MS    20
 #define LOOK_RECORD_MS 200
+/* While cgroups are walked, which takes 20 ms of a look. */
+#define LOOK_CGROUPS_MS 50
 /*
  * Shorter at first, while the command maps its libraries, so that its stacks are
  * complete.
@@ -700,6 +702,8 @@ uint64_t intake_look_interval_ns(const struct intake *in)
 		return 0;
 	if (in->launch)
 		ms = intake_elapsed_s(in) < LAUNCH_S ? LOOK_LAUNCH_MS : LOOK_RUN_MS;
+	if (target_is_looking(in->target) && ms > LOOK_CGROUPS_MS)
+		ms = LOOK_CGROUPS_MS;
 	interval_ns = (uint64_t)unwind_feeder_wait_ms(in->unwind, ms) * CLOCK_MS_NS;
 	/* When its answer comes is seen at its descriptor; that it is late is not. */
 	if (!shared_worker_waits(&in->decoder, &wait))

@@ -216,19 +216,19 @@ uint32_t table_source(struct address_table *t, enum source_kind kind, const void
 	return i;
 }
 
-static bool entry_eq(uint32_t item, const void *key, const void *ctx)
+/* Did the decoder name it late, or not at all, before a pause that is over? */
+static bool is_late_one(const struct address_table *t, const struct entry *have)
 {
-	const struct address_table *t = ctx;
-	const struct entry *want = key, *have = table_entry(t, item);
+	return have->late_in && have->late_in <= t->sources[have->source].nr_pauses;
+}
 
-	/*
-	 * Entries without a source also differ by their miss, and those of files by their
-	 * object, which are never changed later.
-	 */
-	if (have->denied_to && have->denied_to < t->sources[have->source].nr_came)
-		return false;
-	if (have->late_in && have->late_in <= t->sources[have->source].nr_pauses)
-		return false;
+/*
+ * Entries without a source also differ by their miss, and those of files by their object,
+ * which are never changed later.
+ */
+static bool is_same_address(const struct address_table *t, const struct entry *have,
+			    const struct entry *want)
+{
 	return have->lookup == want->lookup && have->source == want->source &&
 	       have->is_return == want->is_return && have->first_ns == want->first_ns &&
 	       have->last_ns == want->last_ns &&
@@ -236,6 +236,39 @@ static bool entry_eq(uint32_t item, const void *key, const void *ctx)
 		have->resolved.miss == want->resolved.miss) &&
 	       (t->sources[have->source].kind != SOURCE_FILE ||
 		have->resolved.object == want->resolved.object);
+}
+
+static bool entry_eq(uint32_t item, const void *key, const void *ctx)
+{
+	const struct address_table *t = ctx;
+	const struct entry *have = table_entry(t, item);
+
+	if (have->denied_to && have->denied_to < t->sources[have->source].nr_came)
+		return false;
+	return !is_late_one(t, have) && is_same_address(t, have, key);
+}
+
+static bool named_eq(uint32_t item, const void *key, const void *ctx)
+{
+	const struct address_table *t = ctx;
+	const struct entry *have = table_entry(t, item);
+
+	return is_late_one(t, have) && have->resolved.nr_frames &&
+	       is_same_address(t, have, key);
+}
+
+/* Until it is named again, it has the names without lines of the one before the pause. */
+static void take_names(const struct address_table *t, uint64_t hash, struct entry *entry)
+{
+	uint32_t id = hashmap_get(&t->entries_by_key, hash, named_eq, entry, t);
+	const struct resolved *before;
+
+	if (id == HASHMAP_NONE)
+		return;
+	before = &table_entry(t, id)->resolved;
+	entry->resolved.frames = before->frames;
+	entry->resolved.nr_frames = before->nr_frames;
+	entry->resolved.address = before->address;
 }
 
 static struct entry *new_entry(struct address_table *t)
@@ -275,9 +308,13 @@ static void want_again(struct source *source, struct entry *entry, uint32_t id)
 /* A late decoder may be asked again for all that it has not named. */
 static void end_pause(struct source *source)
 {
-	if (!source->is_late || clock_now_ns() < source->late.until_ns)
+	uint64_t now_ns = source->is_late ? clock_now_ns() : 0;
+	bool ends_late = source->is_late && now_ns >= source->late.until_ns;
+
+	if (!ends_late && !(source->has_no_names && now_ns >= source->no_names.until_ns))
 		return;
-	source->is_late = source->has_no_names = false;
+	source->is_late &= !ends_late;
+	source->has_no_names = false;
 	source->nr_pauses++;
 }
 
@@ -314,6 +351,8 @@ uint32_t table_want(struct address_table *t, const struct entry *wanted)
 		return TABLE_OVER_LIMIT;
 	}
 	*entry = *wanted;
+	if (source->nr_pauses)
+		take_names(t, hash, entry);
 	if (source->kind != SOURCE_NONE)
 		source->pending[source->nr_pending++] = id;
 	t->nr_entries++;

@@ -67,11 +67,12 @@ struct source {
 	bool was_denied; /* there was a debug file that none of them might read */
 	bool in_memory; /* FILE: a memfd: no files in the same directory */
 	/*
-	 * FILE, VDSO: the decoder was late. It is asked for names without lines only, or for
-	 * none if it was late with these, too, until table_want() after late.until_ns.
+	 * FILE, VDSO: the decoder was late. Until table_want() after late.until_ns it is asked
+	 * for names without lines only; or, if it was late with these, too, for none until
+	 * after no_names.until_ns.
 	 */
 	bool is_late, has_no_names;
-	struct retry_pause late;
+	struct retry_pause late, no_names;
 	uint32_t nr_pauses; /* that are over */
 	uint32_t *pending; /* entries to resolve */
 	size_t nr_pending, cap_pending;

@@ -15,8 +15,8 @@
 /* Deadline of the retry without lines, after the decoder died. */
 #define RETRY_DEADLINE_MS 5000
 /*
- * Pause after a late answer, in times of what it took, which then doubles without an end: a
- * file that always takes the 20 s costs these and those of the retry in 10 minutes, then in
+ * Pause after a late answer, in times of what it took, which then doubles: for names with
+ * lines without an end. A file that always takes the 20 s costs these in 10 minutes, then in
  * 20, then in 40. After a read that got stuck for 0.5 s the pause is short.
  */
 #define LATE_TIMES 30
@@ -213,7 +213,9 @@ static void set_miss(const struct symbolizer *s, const uint32_t *ids, size_t nr,
 		struct entry *entry = table_entry(&s->table, ids[i]);
 
 		entry->resolved.miss = miss;
-		entry->resolved.address = entry->lookup + entry->is_return;
+		/* Else it has the name of an earlier answer. */
+		if (!entry->resolved.nr_frames)
+			entry->resolved.address = entry->lookup + entry->is_return;
 	}
 }
 
@@ -231,10 +233,14 @@ static void note_late(const struct resolve_work *w, struct source *source,
 				  UINT64_MAX, now_ns);
 		source->is_late = true;
 	}
-	if (w->is_retry)
-		source->has_no_names = source->is_late && worker_gave_up(answer);
-	else if (answer == WORKER_OK)
-		retry_pause_forget(&source->late, now_ns);
+	if (w->is_retry && source->is_late && answer == WORKER_DEADLINE) {
+		retry_pause_begin(&source->no_names, LATE_TIMES * (now_ns - w->sent_ns),
+				  RETRY_MAX_NS, now_ns);
+		source->has_no_names = true;
+	} else if (answer == WORKER_OK) {
+		retry_pause_forget(w->is_retry ? &source->no_names : &source->late,
+				   now_ns);
+	}
 }
 
 static void mark_late(const struct symbolizer *s, const struct source *source,

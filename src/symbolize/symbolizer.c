@@ -418,22 +418,45 @@ uint32_t symbolizer_want(struct symbolizer *s, const struct process *proc, uint6
 	}
 }
 
+static void read_modules(struct symbolizer *s)
+{
+	size_t nr = s->nr_kernel_modules;
+	uint64_t hash = 0;
+
+	if (s->knows_modules)
+		return;
+	s->knows_modules = true;
+	if (s->config.kernel_files)
+		hash = kallsyms_hash_modules(s->config.kernel_files);
+	if (nr && s->kernel_modules[nr - 1].hash == hash)
+		return;
+	if (nr == MAX_KERNEL_MODULES)
+		memmove(s->kernel_modules, s->kernel_modules + 1,
+			--nr * sizeof(*s->kernel_modules));
+	s->kernel_modules[nr] = (struct kernel_modules){hash, clock_now_ns()};
+	s->nr_kernel_modules = nr + 1;
+}
+
 /*
- * Returns the number of the kernel's source. Other modules may have the addresses of those
- * before, whose names must not be taken for theirs.
+ * Returns the number of the kernel's source for a sample at @last_ns. Other modules may have
+ * the addresses of those before, whose names must not be taken for theirs, nor the other way
+ * round.
  */
-static uint32_t kernel_source(struct symbolizer *s)
+static uint32_t kernel_source(struct symbolizer *s, uint64_t last_ns)
 {
 	struct source *source;
+	size_t at;
 	uint32_t i;
 
-	if (!s->knows_modules && s->config.kernel_files)
-		s->modules_now = kallsyms_hash_modules(s->config.kernel_files);
-	s->knows_modules = true;
+	read_modules(s);
+	for (at = s->nr_kernel_modules - 1; at; at--)
+		if (s->kernel_modules[at].since_ns <= last_ns)
+			break;
 	if (!s->kernel)
 		s->kernel =
 			table_add_object(&s->table, OBJECT_KERNEL, "[kernel.kallsyms]");
-	i = s->kernel ? table_source(&s->table, SOURCE_KERNEL, NULL, s->modules_now)
+	i = s->kernel ? table_source(&s->table, SOURCE_KERNEL, NULL,
+				     s->kernel_modules[at].hash)
 		      : TABLE_NO_SOURCE;
 	if (i == TABLE_NO_SOURCE)
 		return i;
@@ -470,7 +493,7 @@ uint32_t symbolizer_want_kernel(struct symbolizer *s, uint64_t ip, enum frame_ki
 	case KERNEL_CODE_NONE:
 		break;
 	}
-	return want(s, kernel_source(s), &entry);
+	return want(s, kernel_source(s, last_ns), &entry);
 }
 
 static bool is_known_frame(const struct process *proc, uint64_t frame)

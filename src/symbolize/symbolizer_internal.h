@@ -57,6 +57,9 @@ struct resolve_work {
 	void *files; /* heap: the runtime's state of this search */
 };
 
+/* Changes of the kernel's modules that are told apart: the oldest ones are forgotten. */
+#define MAX_KERNEL_MODULES 16
+
 struct symbolizer {
 	struct symbolizer_config config; /* strings interned, defaults filled in */
 	struct strpool *pool; /* borrowed */
@@ -78,7 +81,11 @@ struct symbolizer {
 	bool kallsyms_tried;
 	/* When they were loaded: kernel_code.nr_lists, and the modules as a hash. */
 	uint64_t kallsyms_lists, kallsyms_modules;
-	uint64_t modules_now; /* as a hash, if knows_modules: read once a pass */
+	/* The modules as a hash, each since it was first read; that is done once a pass. */
+	struct kernel_modules {
+		uint64_t hash, since_ns;
+	} kernel_modules[MAX_KERNEL_MODULES];
+	size_t nr_kernel_modules;
 	bool knows_modules;
 	struct object *kernel; /* NULL: nothing of it was wanted */
 	struct object **modules; /* objects of the kernel, [0] is vmlinux */

@@ -324,8 +324,11 @@ static void cannot_read(struct cgroup_watch *set, const struct cgroup_mount *mou
 	if (errno == ENOENT)
 		return;
 	log_debug("cgroup %s%s cannot be read: %m, skipping", mount->path, set->path);
-	/* Who closes a cgroup of his own shall not keep all others from being forgotten. */
-	if (errno == EACCES)
+	/*
+	 * Who closes a cgroup of his own, or nests many, shall not keep all others from
+	 * being forgotten.
+	 */
+	if (errno == EACCES || errno == ENAMETOOLONG)
 		miss(set);
 	else
 		set->is_cut = set->is_incomplete = true;
@@ -738,6 +741,11 @@ void cgroup_watch_look(struct cgroup_watch *set, uint64_t now_ns)
 	     (set->is_incomplete && now_ns >= set->walked_ns + WALK_AGAIN_NS)))
 		begin_walk(set);
 	go_on(set, begin_ns + LOOK_NS);
+}
+
+bool cgroup_watch_is_busy(const struct cgroup_watch *set)
+{
+	return set->is_walking || set->events_at < set->events_len;
 }
 
 void cgroup_watch_walk_again(struct cgroup_watch *set)

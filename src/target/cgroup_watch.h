@@ -75,6 +75,9 @@ int cgroup_watch_poll_fd(const struct cgroup_watch *set);
  */
 void cgroup_watch_look(struct cgroup_watch *set, uint64_t now_ns);
 
+/** Is there more to do in the next look, though nothing is readable? */
+bool cgroup_watch_is_busy(const struct cgroup_watch *set);
+
 /**
  * Reports that match() may return new results: the next look matches all cgroups again,
  * unless a slow walk has just ended.

@@ -833,6 +833,11 @@ void target_look(struct target *c)
 	cgroup_watch_look(cgroups->set, clock_now_ns());
 }
 
+bool target_is_looking(const struct target *c)
+{
+	return c->cgroups.set && cgroup_watch_is_busy(c->cgroups.set);
+}
+
 uint64_t target_nr_refused(const struct target *c)
 {
 	const struct target_cgroups *cgroups = &c->cgroups;

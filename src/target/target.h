@@ -38,6 +38,8 @@ const uint32_t *target_tgids(const struct target *c, size_t *ret_nr);
 /** Readable (poll) when target_look() has something to do; -1: never. */
 int target_poll_fd(const struct target *c);
 void target_look(struct target *c);
+/** Is a look at cgroups unfinished? Then call it again soon. */
+bool target_is_looking(const struct target *c);
 
 /** Returns whether threads were given and all of them have ended. */
 bool target_threads_are_gone(struct target *c);

@@ -1075,7 +1075,7 @@ static void find_gone(struct unwind_feeder *w)
 			w->checks_from = at;
 			return;
 		}
-		w->images[id].is_gone = !process_is_alive(w->processes, p);
+		w->images[id].is_gone = process_is_gone(w->processes, p);
 		nr_alive += !w->images[id].is_gone;
 	}
 }

@@ -23,7 +23,7 @@ import json
 with open("spent.json", encoding="ascii") as f:
     d = json.load(f)
 found = {p["pid"]: p["samples_cpu_ns"] / 1e9 for p in d["processes"]}
-stolen = d["losses"]["stolen_ns"] / d["duration_ns"] + d["samples"]["missed"] / max(1, d["losses"]["due"])
+stolen = d["losses"]["stolen_ns"] / d["duration_ns"] + min(0.02, d["samples"]["missed"] / max(1, d["losses"]["due"]))
 with open("spent.used", encoding="ascii") as f:
     for pid, used in map(str.split, f):
         print("share-of-cpu-time", 100 * found.get(int(pid), 0) / float(used), 100, stolen)

@@ -206,31 +206,68 @@ static void a_file_without_symbols_is_left_alone(void **state)
 	decoder.symbols = WORKER_OK;
 	name(0x30);
 	assert_asked(4, 2);
-	decoder.symbols = WORKER_DIED;
+	decoder.symbols = WORKER_DEADLINE;
 	assert_named(name(0x40), 0, false);
 	assert_named(name(0x50), 0, false);
 	assert_asked(4, 3);
+	/* That was one read: names without lines are asked for again before the lines are. */
+	fake_now_ns += 150 * CLOCK_SECOND_NS;
+	decoder.symbols = WORKER_DIED;
+	assert_named(name(0x40), 0, false);
+	assert_asked(4, 4);
+	/* A decoder that died is no reason to lose the names of others. */
+	decoder.symbols = WORKER_OK;
+	assert_named(name(0x60), 1, false);
+	assert_asked(4, 5);
 }
 
-/* A file that is always late costs two requests in 10, 20, 40 ... minutes. */
+/* An address keeps what name it has, if it cannot be asked for after a pause. */
+static void a_name_is_kept_until_there_is_a_better_one(void **state)
+{
+	uint32_t id, later;
+
+	(void)state;
+	decoder.whole = WORKER_DEADLINE;
+	id = name(0x10);
+	assert_named(id, 1, false);
+	fake_now_ns += 10 * MINUTE;
+	decoder.symbols = WORKER_DEADLINE;
+	later = name(0x10);
+	assert_int_not_equal(later, id);
+	assert_named(later, 1, false);
+	assert_int_equal(symbolizer_get(sym, later)->address,
+			 symbolizer_get(sym, id)->address);
+	fake_now_ns += 20 * MINUTE;
+	symbolizer_hurry(sym);
+	assert_named(name(0x10), 1, false);
+}
+
+/*
+ * A file that is always late is asked about in 10, 20, 40 ... minutes, and for names without
+ * lines once more in 43 minutes at most.
+ */
 static void the_pauses_double_without_an_end(void **state)
 {
+	uint64_t begin_ns = fake_now_ns, end_ns = begin_ns;
 	size_t nr = 1;
 
 	(void)state;
 	decoder.whole = decoder.symbols = WORKER_DEADLINE;
 	name(0);
-	for (uint64_t minutes = 10; minutes < 100000; minutes *= 2) {
-		/* 5 s of it are over, which the request for symbols took. */
-		fake_now_ns += minutes * MINUTE - 5 * CLOCK_SECOND_NS - 1;
-		for (uint64_t i = 0; i < 10; i++)
-			name(100 * nr + i);
-		assert_asked(nr, nr);
-		fake_now_ns++;
+	for (uint64_t minutes = 10; minutes < 10000; minutes *= 2) {
+		/* The pause began before the request for symbols, which took 5 s. */
+		end_ns = fake_now_ns + minutes * MINUTE - 5 * CLOCK_SECOND_NS;
+		while (fake_now_ns + MINUTE < end_ns) {
+			fake_now_ns += MINUTE;
+			name(100 * nr);
+		}
+		assert_int_equal(decoder.nr_whole, nr);
+		fake_now_ns = end_ns;
 		name(0);
-		nr++;
-		assert_asked(nr, nr);
+		assert_int_equal(decoder.nr_whole, ++nr);
 	}
+	assert_in_range(decoder.nr_symbols, nr,
+			nr + 12 + (end_ns - begin_ns) / (42 * MINUTE));
 }
 
 /* A read that gets stuck costs little: it is tried again soon. */
@@ -298,6 +335,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_late_file_has_lines_after_a_pause),
 		TEST(new_addresses_have_names_in_the_pause),
+		TEST(a_name_is_kept_until_there_is_a_better_one),
 		TEST(a_file_without_symbols_is_left_alone),
 		TEST(the_pauses_double_without_an_end),
 		TEST(the_pause_depends_on_the_time),

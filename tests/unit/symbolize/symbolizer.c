@@ -1275,7 +1275,12 @@ static void test_a_module_that_is_replaced(void **state)
 	assert_string_equal(function_of(resolve_one(want_at(ip, 1, 2))), "mod_fn");
 	fixture_write("kallsyms", "ffffffffc0a4e000 t other_fn\t[some_mod]\n");
 	fixture_write("modules", "some_mod 8192 0 - Live 0xffffffffc0a4e000 (OE)\n");
-	assert_string_equal(function_of(resolve_one(want_at(ip, 1, 2))), "other_fn");
+	/* A sample of before, whose name is known, and one of now. */
+	assert_string_equal(function_of(resolve_one(want_at(ip, 1, 2))), "mod_fn");
+	assert_string_equal(
+		function_of(resolve_one(want_at(ip, clock_now_ns(), clock_now_ns()))),
+		"other_fn");
+	assert_string_equal(function_of(resolve_one(want_at(ip, 1, 2))), "mod_fn");
 	fixture_write("kallsyms", kallsyms);
 	fixture_write("modules", "some_mod 4096 0 - Live 0xffffffffc0a4e000\n");
 }

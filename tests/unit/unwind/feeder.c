@@ -103,6 +103,11 @@ bool process_is_alive(struct process_table *t, const struct process *p)
 	return !procs[p->id].is_dead;
 }
 
+bool process_is_gone(struct process_table *t, const struct process *p)
+{
+	return !process_is_alive(t, p);
+}
+
 /* ---- runtime/runtime.h ---- */
 
 static uint32_t asked[MAX_CALLS]; /* ids */
