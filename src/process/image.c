@@ -965,8 +965,9 @@ void image_scan(struct process_table *t, uint32_t tgid)
 #define MAX_OPENS_AT_ONCE 1024
 #define IMAGE_OPENS_NS    (50 * CLOCK_MS_NS)
 /* Pauses of an image that could not be looked at, or some of whose files could not. */
-#define LOOK_PAUSE_NS (5 * CLOCK_SECOND_NS)
-#define LATE_PAUSE_NS (10 * CLOCK_SECOND_NS)
+#define FIRST_LOOK_PAUSE_NS (100 * CLOCK_MS_NS)
+#define LOOK_PAUSE_NS       (5 * CLOCK_SECOND_NS)
+#define LATE_PAUSE_NS       (10 * CLOCK_SECOND_NS)
 
 static bool wants_file(const struct mapping *m)
 {
@@ -1197,15 +1198,18 @@ void image_open_files(struct process_table *t, struct image *img, uint64_t now_n
 	if (open_unread(t, img))
 		return;
 	/* Each look, even one that is refused, takes time that others wait for. */
-	if (img->is_newest && wants_dir && now_ns < img->look_from_ns)
+	if (img->is_newest && wants_dir && now_ns < img->look.until_ns)
 		return;
 	if (img->is_newest && wants_dir)
 		dir = keep_dir(t, img);
 	/* It is late, or its tenant is, or no descriptor is free. */
 	if (dir < 0 && dir != -ESRCH) {
-		img->look_from_ns = clock_now_ns() + LOOK_PAUSE_NS;
+		retry_pause_begin(&img->look, FIRST_LOOK_PAUSE_NS, LOOK_PAUSE_NS,
+				  clock_now_ns());
 		return;
 	}
+	if (dir >= 0)
+		img->look = (struct retry_pause){0};
 	is_gone = dir < 0 && (!img->is_newest || wants_dir);
 	img->was_read = true;
 	use_reported_root(t, img);

@@ -34,7 +34,7 @@ struct image {
 	bool is_expected;
 	bool is_kept; /* it was sampled, and is its tenant's: it is not dropped any more */
 	bool unopened; /* new mappings since its files were opened */
-	uint64_t look_from_ns; /* one that could not be looked at is then; 0: now */
+	struct retry_pause look; /* one that could not be looked at is then */
 	uint64_t
 		late_until_ns; /* files that could not be looked at are tried again then */
 	bool was_read; /* its owner was read, if possible; waits for a sample */

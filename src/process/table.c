@@ -770,8 +770,10 @@ const struct process *process_table_identified(struct process_table *t,
 
 static void mark_sampled(struct process_table *t, struct image *img, uint64_t time_ns)
 {
-	if (!img->sampled_ns)
+	if (!img->sampled_ns) {
 		img->sampled_ns = time_ns ? time_ns : 1;
+		img->look.until_ns = 0;
+	}
 	if (!img->done)
 		image_activate(t, img);
 }
@@ -1010,7 +1012,7 @@ int process_find_mapped(struct process_table *t, const struct process *p,
 		.proc_dir = dir, .root = img->root, .tenant = img->proc.tenant};
 
 	if (dir < 0 || m->until_ns != UINT64_MAX)
-		return -ESRCH;
+		return dir < 0 ? dir : -ESRCH;
 	if (!opener_has_time(p->tenant))
 		return -EBUSY;
 	return file_source_find(&source, m, ret_by_path);

@@ -176,7 +176,7 @@ bool process_is_gone(struct process_table *t, const struct process *p);
  * @ret_by_path  found by its path only: the file may have been replaced
  * Return: a descriptor (O_PATH) of a regular file; -ESRCH: the process or the mapping
  * is gone; -EBUSY: its tenant's files are slow, others' are looked at first; another
- * negative errno.
+ * negative errno: it could not be looked at.
  */
 int process_find_mapped(struct process_table *t, const struct process *p,
 			const struct mapping *m, bool *ret_by_path);

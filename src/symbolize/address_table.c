@@ -219,7 +219,11 @@ uint32_t table_source(struct address_table *t, enum source_kind kind, const void
 /* Did the decoder name it late, or not at all, before a pause that is over? */
 static bool is_late_one(const struct address_table *t, const struct entry *have)
 {
-	return have->late_in && have->late_in <= t->sources[have->source].nr_pauses;
+	const struct source *source = &t->sources[have->source];
+
+	return have->late_in &&
+	       have->late_in <= (have->resolved.nr_frames ? source->nr_pauses
+							  : source->nr_all_pauses);
 }
 
 /*
@@ -315,7 +319,8 @@ static void end_pause(struct source *source)
 		return;
 	source->is_late &= !ends_late;
 	source->has_no_names = false;
-	source->nr_pauses++;
+	source->nr_pauses += ends_late;
+	source->nr_all_pauses++;
 }
 
 uint32_t table_want(struct address_table *t, const struct entry *wanted)

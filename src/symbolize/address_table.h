@@ -73,7 +73,8 @@ struct source {
 	 */
 	bool is_late, has_no_names;
 	struct retry_pause late, no_names;
-	uint32_t nr_pauses; /* that are over */
+	/* That are over; and those and the ones of no_names. */
+	uint32_t nr_pauses, nr_all_pauses;
 	uint32_t *pending; /* entries to resolve */
 	size_t nr_pending, cap_pending;
 };
@@ -101,8 +102,8 @@ struct entry {
 	 */
 	uint8_t denied_to;
 	/*
-	 * The source's nr_pauses, and 1, if the decoder was late: after the pause the address
-	 * gets a new entry. 0: it has all its names.
+	 * The source's nr_pauses, or nr_all_pauses if it has no name, and 1, if the decoder
+	 * was late: after the pause the address gets a new entry. 0: it has all its names.
 	 */
 	uint32_t late_in;
 };

@@ -246,10 +246,13 @@ static void note_late(const struct resolve_work *w, struct source *source,
 static void mark_late(const struct symbolizer *s, const struct source *source,
 		      const uint32_t *ids, size_t nr)
 {
-	uint32_t late_in = source->is_late ? source->nr_pauses + 1 : 0;
+	for (size_t i = 0; i < nr; i++) {
+		struct entry *entry = table_entry(&s->table, ids[i]);
+		uint32_t nr_pauses = entry->resolved.nr_frames ? source->nr_pauses
+							       : source->nr_all_pauses;
 
-	for (size_t i = 0; i < nr; i++)
-		table_entry(&s->table, ids[i])->late_in = late_in;
+		entry->late_in = source->is_late ? nr_pauses + 1 : 0;
+	}
 }
 
 /* Moves the entries that request code to the front. Return: number of them. */

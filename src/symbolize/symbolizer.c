@@ -420,27 +420,29 @@ uint32_t symbolizer_want(struct symbolizer *s, const struct process *proc, uint6
 
 static void read_modules(struct symbolizer *s)
 {
+	uint64_t hash = 0, before_ns = s->modules_read_ns;
 	size_t nr = s->nr_kernel_modules;
-	uint64_t hash = 0;
 
 	if (s->knows_modules)
 		return;
 	s->knows_modules = true;
 	if (s->config.kernel_files)
 		hash = kallsyms_hash_modules(s->config.kernel_files);
+	s->modules_read_ns = clock_now_ns();
 	if (nr && s->kernel_modules[nr - 1].hash == hash)
 		return;
 	if (nr == MAX_KERNEL_MODULES)
 		memmove(s->kernel_modules, s->kernel_modules + 1,
 			--nr * sizeof(*s->kernel_modules));
-	s->kernel_modules[nr] = (struct kernel_modules){hash, clock_now_ns()};
+	s->kernel_modules[nr] = (struct kernel_modules){hash, before_ns};
 	s->nr_kernel_modules = nr + 1;
 }
 
 /*
  * Returns the number of the kernel's source for a sample at @last_ns. Other modules may have
  * the addresses of those before, whose names must not be taken for theirs, nor the other way
- * round.
+ * round. In the time between two reads, samples count for the later ones, whose names are
+ * known now.
  */
 static uint32_t kernel_source(struct symbolizer *s, uint64_t last_ns)
 {

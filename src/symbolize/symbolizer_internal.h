@@ -81,11 +81,15 @@ struct symbolizer {
 	bool kallsyms_tried;
 	/* When they were loaded: kernel_code.nr_lists, and the modules as a hash. */
 	uint64_t kallsyms_lists, kallsyms_modules;
-	/* The modules as a hash, each since it was first read; that is done once a pass. */
+	/*
+	 * The modules as a hash, which is read once a pass; each since they may have come,
+	 * which is when those before were read last.
+	 */
 	struct kernel_modules {
 		uint64_t hash, since_ns;
 	} kernel_modules[MAX_KERNEL_MODULES];
 	size_t nr_kernel_modules;
+	uint64_t modules_read_ns;
 	bool knows_modules;
 	struct object *kernel; /* NULL: nothing of it was wanted */
 	struct object **modules; /* objects of the kernel, [0] is vmlinux */

@@ -745,7 +745,8 @@ void cgroup_watch_look(struct cgroup_watch *set, uint64_t now_ns)
 
 bool cgroup_watch_is_busy(const struct cgroup_watch *set)
 {
-	return set->is_walking || set->events_at < set->events_len;
+	return set->is_walking || set->events_at < set->events_len ||
+	       has_more(set, OF_ROOT) || has_more(set, OF_USERS);
 }
 
 void cgroup_watch_walk_again(struct cgroup_watch *set)

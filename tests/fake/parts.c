@@ -234,6 +234,12 @@ void target_look(struct target *t)
 	(void)t;
 }
 
+bool target_is_looking(const struct target *t)
+{
+	(void)t;
+	return false;
+}
+
 bool target_threads_are_gone(struct target *t)
 {
 	(void)t;

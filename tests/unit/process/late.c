@@ -92,6 +92,7 @@ static const struct process *sample(void)
 static void a_process_that_was_late_has_not_ended(void **state)
 {
 	const struct process *p;
+	uint64_t failed_ns;
 
 	(void)state;
 	hide();
@@ -99,11 +100,12 @@ static void a_process_that_was_late_has_not_ended(void **state)
 	assert_true(p->until_ns == UINT64_MAX);
 	assert_string_equal(content_of(p), "(not yet)");
 	assert_string_equal(p->owner.exe, "/bin/fake");
-	process_table_refresh(table, fake_now_ns() + LATER_NS);
+	failed_ns = fake_now_ns();
+	process_table_refresh(table, failed_ns + LATER_NS);
 	assert_true(p->until_ns == UINT64_MAX);
 	show();
 	/* Not at once: a user may have many such processes. */
-	process_table_refresh(table, fake_now_ns());
+	process_table_refresh(table, failed_ns);
 	assert_string_equal(content_of(p), "(not yet)");
 	process_table_refresh(table, fake_now_ns() + LATER_NS);
 	assert_true(p->until_ns == UINT64_MAX);
