@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/match.h"
 #include "cli/disassembly.h"
+#include "render/figure.h"
 #include "render/render.h"
 
 #define MAX_TREES_OF_CALLERS 10 /* most functions whose callers are shown */
@@ -55,6 +56,9 @@ static unsigned int terminal_width(void)
 	return size.ws_col;
 }
 
+/* Run opens no file that it did not record, of which most were too cold for that. */
+#define RUN_MIN_SELF 0.005
+
 /* Reports how many files were not opened because a stranger may have named them. */
 static void say_withheld(const struct attribution *a, const struct named_files *named,
 			 size_t nr)
@@ -62,7 +66,8 @@ static void say_withheld(const struct attribution *a, const struct named_files *
 	const char *plural;
 
 	for (size_t i = 0; i < a->nr_files; i++)
-		nr += a->files[i].source.is_withheld;
+		nr += a->files[i].source.is_withheld &&
+		      (!named->is_run || share_of(a, &a->files[i].self) >= RUN_MIN_SELF);
 	plural = nr == 1 ? " that the profile names was"
 			 : "s that the profile names were";
 	if (nr && named->is_strangers)
