@@ -727,6 +727,22 @@ static bool is_no_file(const char *path)
 	return path[0] == '<' || !strncmp(path, "node:", 5);
 }
 
+/* @why  -EPERM: this process may not become nobody, so whether it is there is not known */
+static const char *why_withheld(const struct attacher *t, const char *path, int why)
+{
+	if (why == -EPERM)
+		return strpool_print(
+			t->p->pool,
+			"source not shown: the recording has not read %s; if "
+			"it is there, lineburn annotate --sources opens it "
+			"as root",
+			path);
+	return strpool_print(t->p->pool,
+			     "source not shown: the recording has not read %s, and "
+			     "not every user may; use --sources to open it as root",
+			     path);
+}
+
 static int attach_from_disk(struct attacher *t, struct attribution_file *file)
 {
 	struct attribution_source *source = &file->source;
@@ -764,11 +780,7 @@ static int attach_from_disk(struct attacher *t, struct attribution_file *file)
 	}
 	if (t->search->is_careful && (why == -EACCES || why == -EPERM)) {
 		source->is_withheld = true;
-		source->note = strpool_print(
-			t->p->pool,
-			"source not shown: the recording has not read %s, and "
-			"not every user may; use --sources to open it as root",
-			path);
+		source->note = why_withheld(t, path, why);
 		return 0;
 	}
 	source->is_absent = why == -ENOENT;

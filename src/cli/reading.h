@@ -32,7 +32,7 @@ struct named_files {
 	/* It is untrusted: only those below the NEW of a rule (struct source_search). */
 	bool is_strangers;
 	bool is_careful; /* root's, of programs that may be strangers' (same) */
-	bool is_run; /* shown by run, which has no --sources */
+	bool is_run; /* shown by run, as root without the rights to open more */
 	struct file_opener opener;
 };
 

@@ -17,7 +17,6 @@
 #include "base/log.h"
 #include "base/match.h"
 #include "cli/disassembly.h"
-#include "render/figure.h"
 #include "render/render.h"
 
 #define MAX_TREES_OF_CALLERS 10 /* most functions whose callers are shown */
@@ -56,18 +55,17 @@ static unsigned int terminal_width(void)
 	return size.ws_col;
 }
 
-/* Run opens no file that it did not record, of which most were too cold for that. */
-#define RUN_MIN_SELF 0.005
-
-/* Reports how many files were not opened because a stranger may have named them. */
+/*
+ * Reports how many files were not opened because a stranger may have named them. Not in run,
+ * which opens none: it cannot tell which are there.
+ */
 static void say_withheld(const struct attribution *a, const struct named_files *named,
 			 size_t nr)
 {
 	const char *plural;
 
 	for (size_t i = 0; i < a->nr_files; i++)
-		nr += a->files[i].source.is_withheld &&
-		      (!named->is_run || share_of(a, &a->files[i].self) >= RUN_MIN_SELF);
+		nr += a->files[i].source.is_withheld;
 	plural = nr == 1 ? " that the profile names was"
 			 : "s that the profile names were";
 	if (nr && named->is_strangers)
@@ -76,9 +74,8 @@ static void say_withheld(const struct attribution *a, const struct named_files *
 			    nr, plural);
 	else if (nr)
 		log_warning("%zu file%s not opened, since not every user may read %s; "
-			    "%s--sources opens what it names",
-			    nr, plural, nr == 1 ? "it" : "them",
-			    named->is_run ? "lineburn annotate " : "");
+			    "--sources opens what it names",
+			    nr, plural, nr == 1 ? "it" : "them");
 }
 
 void say_changed(const struct attribution *a, const char *file_filter)
@@ -254,7 +251,8 @@ int show_profile(const struct viewing *v, struct profile *p, const char *file_na
 	if (rc)
 		return error_set(err, rc, "out of memory");
 	in.attribution = a;
-	say_withheld(a, named, nr_withheld);
+	if (!named->is_run)
+		say_withheld(a, named, nr_withheld);
 	say_changed(a, v->file_filter);
 	if (v->group_by || format->needs & RENDER_PROCESSES)
 		rc = groups_new(p, a, v->group_by ? v->group_by : GROUP_BY_OWNER,
