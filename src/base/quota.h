@@ -25,6 +25,12 @@ struct tenant {
 #define TENANT_UNKNOWN_UID UINT32_MAX
 #define TENANT_UNKNOWN     ((struct tenant){.uid = TENANT_UNKNOWN_UID})
 
+/*
+ * Folders of root's that any user may list, and so hold (docs/security.md, "What can block"):
+ * who does is not known.
+ */
+#define TENANT_OF_FOLDERS ((struct tenant){.container = 1})
+
 static inline bool tenant_is_same(struct tenant a, struct tenant b)
 {
 	return a.container == b.container && a.uid == b.uid;

@@ -7,7 +7,6 @@
 #include "collect/bpf_programs.h"
 #include "collect/perf_event.h"
 #include "launch/launch.h"
-#include "process/owner.h"
 #include "record/output.h"
 #include "record/user_names.h"
 #include "worker/child.h"
@@ -27,7 +26,6 @@ static broker_fn *const helper_ops[NR_BROKER_OPS] = {
 	[BROKER_START_CHILD] = child_serve_start,
 	[BROKER_KILL_CHILD] = child_serve_kill,
 	[BROKER_REAP_CHILD] = child_serve_reap,
-	[BROKER_OPEN_CGROUP] = owner_serve_cgroup,
 	[BROKER_NAME_USER] = user_names_serve,
 	[BROKER_NEXT_BPF_PROGRAM] = bpf_programs_serve_next,
 };

@@ -11,7 +11,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -178,10 +180,10 @@ static int read_text(int fd, struct look *look)
 	return 0;
 }
 
-static int read_link(int dir, struct look *look)
+static int read_link(int dir, const char *name, struct look *look)
 {
 	char to[PATH_MAX];
-	ssize_t n = readlinkat(dir, look->name, to, sizeof(to) - 1);
+	ssize_t n = readlinkat(dir, name, to, sizeof(to) - 1);
 
 	if (n < 0)
 		return -errno;
@@ -198,16 +200,23 @@ static int read_proc_text(int dir, struct look *look)
 	return fd < 0 ? -errno : read_text(fd, look);
 }
 
+static bool is_wanted(const struct look *look, const struct dirent64 *entry)
+{
+	if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+		return false;
+	return !(look->rules & LOOK_FOLDERS) || entry->d_type == DT_DIR;
+}
+
 /* Adds those that fit, a line each. Return: whether all did. */
-static bool add_names(char *text, size_t *len, size_t max, const char *entries,
-		      size_t nr_bytes)
+static bool add_names(const struct look *look, char *text, size_t *len, size_t max,
+		      const char *entries, size_t nr_bytes)
 {
 	for (size_t at = 0; at < nr_bytes;) {
 		const struct dirent64 *entry = (const void *)(entries + at);
 		size_t n = strlen(entry->d_name);
 
 		at += entry->d_reclen;
-		if (entry->d_name[0] == '.')
+		if (!is_wanted(look, entry))
 			continue;
 		if (n >= max - *len)
 			return false;
@@ -221,8 +230,9 @@ static bool add_names(char *text, size_t *len, size_t max, const char *entries,
 /* Not with readdir(3), which needs more system calls than an opener has. */
 static int read_names(int base_fd, struct look *look)
 {
-	_cleanup_close_ int fd = openat(base_fd, look->name,
-					O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	const char *name = look->where == LOOK_ITSELF ? "." : look->name;
+	_cleanup_close_ int fd =
+		openat(base_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	_Alignas(struct dirent64) char entries[4096];
 	_cleanup_free_ char *text = NULL;
 	size_t max = (size_t)max_text(look), len = 0;
@@ -235,13 +245,76 @@ static int read_names(int base_fd, struct look *look)
 		return -ENOMEM;
 	do
 		n = getdents64(fd, entries, sizeof(entries));
-	while (n > 0 && add_names(text, &len, max, entries, (size_t)n));
+	while (n > 0 && add_names(look, text, &len, max, entries, (size_t)n));
 	if (n < 0 && !len)
 		return -errno;
 	text[len] = '\0';
 	look->text = take_ptr(text);
 	look->len = len;
 	return 0;
+}
+
+/* Of "./a/b": of ".", "./a" and "./a/b" */
+static int read_owners(int base_fd, struct look *look)
+{
+	struct look_owner *owners = calloc(strlen(look->name) + 2, sizeof(*owners));
+	char path[PATH_MAX];
+	size_t len = 0;
+
+	if (!owners)
+		return -ENOMEM;
+	look->text = (char *)owners;
+	for (size_t i = 0; i < sizeof(path); i++) {
+		struct look_facts facts = {0};
+		char c = look->name[i];
+
+		if (!c || c == '/') {
+			path[i] = '\0';
+			if (!read_facts(base_fd, path, &facts))
+				owners[len] = (struct look_owner){facts.uid, facts.gid,
+								  facts.mode};
+			look->len = ++len * sizeof(*owners);
+		}
+		if (!c)
+			return 0;
+		path[i] = c;
+	}
+	return -ENAMETOOLONG;
+}
+
+/* A kernfs handle is the 64-bit inode number (kernel: fs/kernfs/mount.c, since 5.5). */
+union handle {
+	struct file_handle head;
+	char bytes[sizeof(struct file_handle) + sizeof(uint64_t)];
+};
+
+static int open_by_number(int base_fd, uint64_t number)
+{
+	union handle h = {.head.handle_bytes = sizeof(number)};
+	uint64_t magic = 0;
+	int rc = read_fs(base_fd, &magic), mount_id, fd;
+
+	if (rc || magic != CGROUP2_SUPER_MAGIC)
+		return rc ? rc : -EXDEV;
+	/* For the type, which a handle must have. */
+	if (name_to_handle_at(base_fd, "", &h.head, &mount_id, AT_EMPTY_PATH))
+		return -errno;
+	if (h.head.handle_bytes != sizeof(number))
+		return -EOPNOTSUPP;
+	memcpy(h.bytes + sizeof(struct file_handle), &number, sizeof(number));
+	fd = open_by_handle_at(base_fd, &h.head, O_PATH | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int read_cgroup_path(int base_fd, struct look *look)
+{
+	_cleanup_close_ int fd = open_by_number(base_fd, strtoull(look->name, NULL, 10));
+	char link[32];
+
+	if (fd < 0)
+		return fd;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return read_link(AT_FDCWD, link, look);
 }
 
 /* Others may write a file with an ACL whose mask, the group bits, allows it. */
@@ -300,11 +373,15 @@ static int look_now(int base_fd, struct look *look)
 {
 	switch (look->what) {
 	case LOOK_LINK:
-		return read_link(base_fd, look);
+		return read_link(base_fd, look->name, look);
 	case LOOK_PROC_TEXT:
 		return read_proc_text(base_fd, look);
 	case LOOK_NAMES:
 		return read_names(base_fd, look);
+	case LOOK_OWNERS:
+		return read_owners(base_fd, look);
+	case LOOK_CGROUP_PATH:
+		return read_cgroup_path(base_fd, look);
 	case LOOK_FACTS:
 		if (look->where == LOOK_BELOW)
 			return read_facts(base_fd, look->name, &look->facts);

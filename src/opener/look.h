@@ -16,7 +16,8 @@
 #include "base/wire.h"
 
 enum look_where {
-	LOOK_BELOW, /* a name below the base, which is a directory of /proc */
+	/* A name below the base, a directory of /proc or of a hierarchy of cgroups. */
+	LOOK_BELOW,
 	LOOK_IN_ROOT, /* a path in the base, the root of a target; links cannot lead out */
 	LOOK_ITSELF, /* the base, a descriptor */
 	NR_LOOK_WHERE,
@@ -29,8 +30,17 @@ enum look_what {
 	LOOK_HANDLE, /* fd: O_PATH, and facts */
 	LOOK_FILE, /* fd: to read, and facts; the first byte was read */
 	LOOK_CONTENT, /* text: of a file, and facts */
-	LOOK_NAMES, /* text: a line for each name in a directory of /proc, as far as it fits */
+	LOOK_NAMES, /* text: a line for each name in a directory, as far as they fit */
+	/* text: a struct look_owner for each folder that the name leads through, and its own */
+	LOOK_OWNERS,
+	/* text: the path of the cgroup with this number; the base: a mount of cgroup v2 */
+	LOOK_CGROUP_PATH,
 	NR_LOOK_WHAT,
+};
+
+/* Zeroed: it cannot be seen. */
+struct look_owner {
+	uint32_t uid, gid, mode;
 };
 
 enum look_rules {
@@ -43,6 +53,7 @@ enum look_rules {
 	LOOK_WITH_FS = 1 << 4, /* also ask for the kind of its file system */
 	/* The kernel writes this PROC_TEXT in one piece: a short read is its end. */
 	LOOK_ONE_PIECE = 1 << 5,
+	LOOK_FOLDERS = 1 << 6, /* only the NAMES of directories */
 };
 
 /* About a file; from the kernel's cache, so that no remote server is asked. */

@@ -24,13 +24,15 @@
 #include "process/cgroup.h"
 
 #include <ctype.h>
-#include <fcntl.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "opener/opener.h"
 
 #define HEX_ID_LEN     64
 #define TASK_ID_LEN    32
@@ -456,50 +458,101 @@ static bool claim_by_path(const char *path, size_t len, struct name_claim *ret)
 	return text_begins(t, slice);
 }
 
-/* Of the first @len bytes of @path, "" or "/a/b". Return: 0 or -1. */
-static int stat_folder(int dir, const char *path, size_t len, struct stat *ret)
+/*
+ * Looks at the folders of the path, from @top on. Any user who may list one could hold it.
+ * @ret  the caller frees it; its rc may be an error
+ */
+static void look_at_owners(int top, const char *path, size_t len, struct look *ret)
 {
-	char folder[MAX_PATH_BYTES];
+	char name[MAX_PATH_BYTES + 1] = ".";
 
-	if (len >= sizeof(folder))
-		return -1;
-	memcpy(folder, path, len);
-	folder[len] = '\0';
-	return fstatat(dir, folder + (len > 0), ret, len ? 0 : AT_EMPTY_PATH);
+	*ret = (struct look){.where = LOOK_BELOW,
+			     .what = LOOK_OWNERS,
+			     .name = name,
+			     .rc = -EINVAL,
+			     .fd = -1};
+	if (top < 0 || len >= MAX_PATH_BYTES)
+		return;
+	memcpy(name + 1, path, len);
+	name[1 + len] = '\0';
+	opener_look_at(top, TENANT_OF_FOLDERS, ret);
+	ret->name = NULL;
+}
+
+/* Of the folder @depth levels below the top. Return: whether it can be seen. */
+static bool owner_at(const struct look *owners, size_t depth, struct look_owner *ret)
+{
+	if (owners->rc || (depth + 1) * sizeof(*ret) > owners->len)
+		return false;
+	memcpy(ret, owners->text + depth * sizeof(*ret), sizeof(*ret));
+	return ret->mode;
 }
 
 uint32_t cgroup_folder_user(int top, const char *path)
 {
-	size_t len = strlen(path);
+	_cleanup_(look_deinit) struct look owners;
+	struct look_owner owner;
 
-	for (size_t i = 0; i <= len; i++) {
-		struct stat st;
-
-		if ((path[i] == '/' || i == len) && !stat_folder(top, path, i, &st) &&
-		    st.st_uid)
-			return st.st_uid;
-	}
+	look_at_owners(top, path, strlen(path), &owners);
+	for (size_t depth = 0; depth * sizeof(owner) < owners.len; depth++)
+		if (owner_at(&owners, depth, &owner) && owner.uid)
+			return owner.uid;
 	return 0;
+}
+
+/* Those of containers have the folders above them in common, as have those in one. */
+#define OWNERS_NS (100 * CLOCK_MS_NS)
+
+static bool is_last(const struct cgroup_owners *last, const char *path, size_t len)
+{
+	return last->path && !strncmp(last->path, path, len) && !last->path[len] &&
+	       clock_now_ns() - last->read_ns < OWNERS_NS;
+}
+
+/* Of the folders above the one of @path. @ret  holds them, or nothing; the caller frees it */
+static const struct look *look_above(const struct cgroup_place *place, const char *path,
+				     size_t len, struct look *ret)
+{
+	struct cgroup_owners *last = place->last;
+	const char *end = memrchr(path, '/', len);
+
+	len = end ? (size_t)(end - path) : 0;
+	*ret = (struct look){.fd = -1};
+	if (!last) {
+		look_at_owners(place->fd, path, len, ret);
+		return ret;
+	}
+	if (!is_last(last, path, len)) {
+		free(last->path);
+		look_deinit(&last->look);
+		look_at_owners(place->fd, path, len, &last->look);
+		last->path = strndup(path, len);
+		last->read_ns = clock_now_ns();
+	}
+	return &last->look;
 }
 
 /*
  * Finds the first folder that does not belong to root, and its owner. Who made the folders
  * in one that is gone is not known: they count as @uid's.
  */
-static bool claim_by_folder(int dir, const char *path, size_t len, uint32_t uid,
-			    struct name_claim *ret)
+static bool claim_by_folder(const struct cgroup_place *place, const char *path,
+			    size_t len, uint32_t uid, struct name_claim *ret)
 {
-	for (size_t i = 0; i < len; i++) {
-		struct stat st;
+	_cleanup_(look_deinit) struct look held;
+	const struct look *owners = look_above(place, path, len, &held);
+	struct look_owner owner;
+	size_t depth = 0;
 
+	for (size_t i = 0; i < len; i++) {
 		if (path[i] != '/')
 			continue;
-		if (stat_folder(dir, path, i, &st))
-			st = (struct stat){.st_uid = uid, .st_mode = S_IWOTH};
-		if (!st.st_uid && !(st.st_mode & S_IWOTH) &&
-		    !(st.st_gid && st.st_mode & S_IWGRP))
+		if (!owner_at(owners, depth++, &owner))
+			owner = (struct look_owner){.uid = uid, .mode = S_IWOTH};
+		if (!owner.uid && !(owner.mode & S_IWOTH) &&
+		    !(owner.gid && owner.mode & S_IWGRP))
 			continue;
-		*ret = (struct name_claim){.from = i, .uid = st.st_uid};
+		*ret = (struct name_claim){.from = i, .uid = owner.uid};
 		return true;
 	}
 	return false;
@@ -588,8 +641,7 @@ bool cgroup_owner_at(const struct cgroup_place *place, uint32_t uid, const char 
 	if (!from_top)
 		return owner_with(path, len, &claim, ret);
 	len = strlen(from_top);
-	if (len >= MAX_PATH_BYTES ||
-	    claim_by_folder(place->fd, from_top, len, uid, &claim))
+	if (len >= MAX_PATH_BYTES || claim_by_folder(place, from_top, len, uid, &claim))
 		return owner_with(from_top, len, &claim, ret);
 	return cgroup_owner_by_path(from_top, len, ret);
 }

@@ -302,38 +302,59 @@ char *cgroup_namespace_to_mount(const char *root, const char *base, const char *
 
 /* ---- the folders of a hierarchy ---- */
 
-static void place_close(struct cgroup_place *place)
+static bool place_open(struct cgroup_place *place, const struct cgroup_mount *m,
+		       const char *root, const char *base)
+{
+	*place = (struct cgroup_place){
+		.hierarchy = m->hierarchy,
+		.fd = open(m->path, O_PATH | O_DIRECTORY | O_CLOEXEC),
+		.root = strdup(root),
+		.base = base ? strdup(base) : NULL,
+		.last = calloc(1, sizeof(*place->last)),
+	};
+	if (place->last)
+		place->last->look.fd = -1;
+	if (place->fd >= 0 && place->root && place->last)
+		return true;
+	cgroup_place_close(place);
+	return false;
+}
+
+bool cgroup_place_open(struct cgroup_place *place, const struct cgroup_mount *mount)
+{
+	return place_open(place, mount, "/", NULL);
+}
+
+void cgroup_place_close(struct cgroup_place *place)
 {
 	cleanup_closep(&place->fd);
-	free(place->root);
-	free(place->base);
+	place->fd = -1;
+	free(take_ptr(place->root));
+	free(take_ptr(place->base));
+	if (place->last) {
+		free(place->last->path);
+		look_deinit(&place->last->look);
+	}
+	free(take_ptr(place->last));
 }
 
 void cgroup_places_open(struct cgroup_places *places, const struct cgroup_mounts *mounts)
 {
 	for (size_t i = 0; i < mounts->nr; i++) {
 		const struct cgroup_mount *m = &mounts->at[i];
-		struct cgroup_place place = {.hierarchy = m->hierarchy};
 		const char *rest;
 
 		/* Of a part, the folders above it cannot be seen. */
 		count_up(m->root, &rest);
-		if (*rest)
-			continue;
-		place.root = strdup(m->root);
-		place.base = m->base ? strdup(m->base) : NULL;
-		place.fd = open(m->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (place.root && place.fd >= 0)
-			places->at[places->nr++] = place;
-		else
-			place_close(&place);
+		if (!*rest && place_open(&places->at[places->nr], m, m->root, m->base))
+			places->nr++;
 	}
 }
 
 void cgroup_places_close(struct cgroup_places *places)
 {
 	for (size_t i = 0; i < places->nr; i++)
-		place_close(&places->at[i]);
+		cgroup_place_close(&places->at[i]);
 	places->nr = 0;
 }
 

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "opener/look.h"
+
 #define CGROUP_MOUNTS_MAX 32
 
 struct cgroup_mount {
@@ -49,12 +51,27 @@ int cgroup_mounts_read(struct cgroup_mounts *ret);
 const char *cgroup_mounts_only_v2(const struct cgroup_mounts *mounts);
 void cgroup_mounts_deinit(struct cgroup_mounts *mounts);
 
+/* Owners of folders that were read last (cgroup.c). */
+struct cgroup_owners {
+	char *path; /* of the innermost one; heap; NULL: none were */
+	struct look look;
+	uint64_t read_ns; /* CLOCK_MONOTONIC */
+};
+
 /* Where the folders of a hierarchy are, from its top on, to check their owners. */
 struct cgroup_place {
 	uint32_t hierarchy;
 	int fd; /* O_PATH */
 	char *root, *base; /* as in struct cgroup_mount; heap */
+	struct cgroup_owners *last; /* heap; NULL: they are read each time */
 };
+
+/**
+ * Opens the folders of @mount, which paths begin at, whatever it shows of its hierarchy.
+ * Return: false: they cannot be seen.
+ */
+bool cgroup_place_open(struct cgroup_place *place, const struct cgroup_mount *mount);
+void cgroup_place_close(struct cgroup_place *place);
 
 /* Of each hierarchy that is mounted as a whole. Zero-initialise. */
 struct cgroup_places {

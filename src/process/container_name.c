@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "process/container_name.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -21,6 +20,7 @@
 #define MAX_CONFIG_BYTES ((size_t)1 << 20) /* of one container */
 #define MAX_LIST_BYTES   ((size_t)4 << 20) /* of all of them */
 #define MAX_LOGS         65536
+#define MAX_NAMES_BYTES  ((uint64_t)MAX_LOGS * 256)
 #define LOOK_EVERY_NS    1000000000ull
 #define MAX_LOOKS        4
 
@@ -217,18 +217,25 @@ static void look_in_logs(struct container_names *names, struct name_place *place
 {
 	_cleanup_(look_deinit) struct look look = {
 		.where = LOOK_IN_ROOT, .what = LOOK_HANDLE, .name = LOGS, .fd = -1};
-	_cleanup_closedir_ DIR *dir = NULL;
-	const struct dirent *file;
+	_cleanup_(look_deinit) struct look list = {.where = LOOK_ITSELF,
+						   .what = LOOK_NAMES,
+						   .max_bytes = MAX_NAMES_BYTES,
+						   .fd = -1};
+	char *next;
 
 	if (opener_look_at(place->root_fd, (struct tenant){0}, &look) ||
 	    !S_ISDIR(look.facts.mode) || look.facts.uid || look.facts.mode & S_IWOTH ||
 	    !has_changed(&place->logs, &look.facts))
 		return;
-	dir = io_open_dir(look.fd, ".");
-	for (int n = 0; dir && n < MAX_LOGS && (file = readdir(dir)); n++) {
+	if (opener_look_at(look.fd, TENANT_OF_FOLDERS, &list)) {
+		place->logs = (struct stamp){0};
+		return;
+	}
+	next = list.text;
+	for (int n = 0; next && *next && n < MAX_LOGS; n++) {
 		char id[CONTAINER_HEX_ID_LEN + 1], name[CONTAINER_NAME_BYTES];
 
-		if (container_of_log(file->d_name, id, name))
+		if (container_of_log(strsep(&next, "\n"), id, name))
 			add_name(names, id, name);
 	}
 }

@@ -3,18 +3,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "opener/opener.h"
 #include "process/cgroup.h"
 #include "process/cgroup_mount.h"
 #include "process/container_name.h"
@@ -36,14 +36,13 @@ struct process_owners {
 	struct container_names *containers;
 	char *v2; /* path of its mount; heap */
 	int v2_fd; /* -1: cgroup ids cannot be resolved */
-	int handle_type;
 	struct sampled_cgroup **cgroups; /* separate allocations: rows point at them */
 	size_t nr_cgroups, cap_cgroups, max_cgroups;
 	struct quota quota; /* of max_cgroups */
 	struct hashmap by_id;
 	/*
 	 * Ids that were not found, each at the place of its hash; 0: none. To look for
-	 * one is a request to a broker, and each of the rows of short units has its id.
+	 * one is a request to the opener, and each of the rows of short units has its id.
 	 */
 	uint64_t gone[MAX_GONE];
 };
@@ -63,33 +62,24 @@ struct container_names *owner_container_names(int proc_fd)
 	return container_names_new(roots, ARRAY_SIZE(roots));
 }
 
-/* A kernfs handle is the 64-bit inode number (kernel: fs/kernfs/mount.c, since 5.5). */
-union handle {
-	struct file_handle head;
-	char bytes[sizeof(struct file_handle) + sizeof(uint64_t)];
-};
-
-static char *number_of(union handle *h)
-{
-	return h->bytes + sizeof(struct file_handle);
-}
-
 /*
- * Return: whether kernfs file handles hold the 64-bit inode number, as this file
- * assumes.
+ * Return: whether kernfs file handles hold the 64-bit inode number, which LOOK_CGROUP_PATH
+ * needs (kernel: fs/kernfs/mount.c, since 5.5).
  */
-static bool learn_handle_type(struct process_owners *o)
+static bool has_numbers(int v2_fd)
 {
-	union handle h = {.head.handle_bytes = sizeof(uint64_t)};
+	union {
+		struct file_handle head;
+		char bytes[sizeof(struct file_handle) + sizeof(uint64_t)];
+	} h = {.head.handle_bytes = sizeof(uint64_t)};
 	struct stat st;
 	uint64_t id;
 	int mount_id;
 
-	if (name_to_handle_at(o->v2_fd, "", &h.head, &mount_id, AT_EMPTY_PATH) ||
-	    h.head.handle_bytes != sizeof(id) || fstat(o->v2_fd, &st))
+	if (name_to_handle_at(v2_fd, "", &h.head, &mount_id, AT_EMPTY_PATH) ||
+	    h.head.handle_bytes != sizeof(id) || fstat(v2_fd, &st))
 		return false;
-	memcpy(&id, number_of(&h), sizeof(id));
-	o->handle_type = h.head.handle_type;
+	memcpy(&id, h.bytes + sizeof(struct file_handle), sizeof(id));
 	return id == st.st_ino;
 }
 
@@ -109,7 +99,7 @@ struct process_owners *process_owners_new(int proc_fd, const char *v2, size_t ma
 	o->v2 = v2 ? strdup(v2) : NULL;
 	if (o->v2)
 		o->v2_fd = open(o->v2, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (o->v2_fd >= 0 && !learn_handle_type(o))
+	if (o->v2_fd >= 0 && !has_numbers(o->v2_fd))
 		close(take_fd(&o->v2_fd));
 	return o;
 }
@@ -361,53 +351,6 @@ void owner_fill(struct process_table *t, struct image *img)
 
 /* ---- owners by cgroup id ---- */
 
-/* Needs CAP_DAC_READ_SEARCH. Return: O_PATH or -errno. */
-static int open_handle(int v2_fd, int handle_type, uint64_t id)
-{
-	union handle h = {.head.handle_bytes = sizeof(id),
-			  .head.handle_type = handle_type};
-	int fd;
-
-	memcpy(number_of(&h), &id, sizeof(id));
-	fd = open_by_handle_at(v2_fd, &h.head, O_PATH | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-struct cgroup_request {
-	int32_t handle_type;
-	uint64_t id;
-}; /* and the descriptor of the mount */
-
-int owner_serve_cgroup(void *ctx, const struct broker_message *request,
-		       struct broker_message *reply)
-{
-	const struct cgroup_request *wanted = request->data;
-	struct statfs fs;
-	int fd;
-
-	(void)ctx;
-	if (request->len != sizeof(*wanted) || request->nr_fds != 1)
-		return -EBADMSG;
-	if (fstatfs(request->fds[0], &fs) || fs.f_type != CGROUP2_SUPER_MAGIC)
-		return -EXDEV;
-	fd = open_handle(request->fds[0], wanted->handle_type, wanted->id);
-	if (fd < 0)
-		return fd;
-	reply->fds[reply->nr_fds++] = fd;
-	return 0;
-}
-
-static int ask_to_open(const struct process_owners *o, uint64_t id)
-{
-	struct cgroup_request wanted = {.handle_type = o->handle_type, .id = id};
-	const struct broker_message request = {
-		.data = &wanted, .len = sizeof(wanted), .fds = {o->v2_fd}, .nr_fds = 1};
-	struct broker_message reply = {0};
-	int rc = broker_ask(BROKER_HELPERS, BROKER_OPEN_CGROUP, &request, &reply);
-
-	return reply.nr_fds ? reply.fds[0] : rc ? rc : -EMFILE;
-}
-
 /*
  * Finds the path below the mount, "/a/b" or "/". Return: its length; 0: the cgroup is
  * gone or not accessible.
@@ -415,28 +358,22 @@ static int ask_to_open(const struct process_owners *o, uint64_t id)
 static size_t find_path(const struct process_owners *o, uint64_t id, char *path,
 			size_t size)
 {
-	size_t skip = strlen(o->v2);
-	_cleanup_close_ int fd = -1;
-	char link[32];
-	size_t len;
-	ssize_t n;
+	_cleanup_(look_deinit) struct look look = {
+		.where = LOOK_BELOW, .what = LOOK_CGROUP_PATH, .fd = -1};
+	size_t skip = strlen(o->v2), len;
+	char number[24];
 
-	fd = broker_is_there(BROKER_HELPERS) ? ask_to_open(o, id)
-					     : open_handle(o->v2_fd, o->handle_type, id);
-	if (fd < 0)
+	snprintf(number, sizeof(number), "%" PRIu64, id);
+	look.name = number;
+	if (opener_look_at(o->v2_fd, TENANT_OF_FOLDERS, &look))
 		return 0;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, path, size);
-	if (n <= 0 || (size_t)n >= size)
+	len = maps_text_without_deleted(look.text, look.len);
+	if (len < skip || memcmp(look.text, o->v2, skip) || len - skip >= size ||
+	    (len > skip && look.text[skip] != '/'))
 		return 0;
-	len = maps_text_without_deleted(path, (size_t)n);
-	if (len < skip || memcmp(path, o->v2, skip))
-		return 0;
+	memcpy(path, look.text + skip, len - skip);
 	if (len == skip)
-		path[len++] = '/';
-	if (path[skip] != '/')
-		return 0;
-	memmove(path, path + skip, len - skip);
+		path[len++ - skip] = '/';
 	return len - skip;
 }
 

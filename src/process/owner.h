@@ -13,7 +13,6 @@
 #define LB_PROCESS_OWNER_H
 
 #include "process/image.h"
-#include "worker/broker.h"
 
 /**
  * @proc_fd      /proc
@@ -53,9 +52,6 @@ void process_owners_refresh(struct process_table *t, uint64_t now_ns);
 /** Moves the names of one owner, or of all by cgroup id, to @pool. */
 void owner_set_pool(struct process_owner *owner, struct strpool *pool);
 void process_owners_set_pool(struct process_owners *o, struct strpool *pool);
-
-/** Serves BROKER_OPEN_CGROUP, for process_owners_find(). */
-broker_fn owner_serve_cgroup;
 
 /** @proc_fd  /proc. Return: NULL when out of memory. */
 struct container_names *owner_container_names(int proc_fd);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "target/cgroup_watch.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,6 +16,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "process/cgroup.h"
+#include "process/cgroup_folder.h"
 
 #define WALK_AGAIN_NS (2 * CLOCK_SECOND_NS)
 /* Walks take at most 1/WALK_SHARE of the time. */
@@ -45,9 +45,10 @@ struct above {
 	uint32_t uid; /* who pays for it; 0: root */
 };
 
-/* A directory that is being read; as much of it in a look as there is time for. */
+/* A directory that was read; as many of its names in a look as there is time for. */
 struct dir_reader {
-	DIR *dir; /* NULL: none */
+	char *names; /* heap; NULL: none */
+	char *next; /* of them */
 	struct above above;
 	char path[PATH_MAX];
 };
@@ -64,6 +65,7 @@ struct cgroup_watch {
 	struct cgroup_watch_handlers handlers;
 	int inotify_fd;
 	bool is_added[CGROUP_MOUNTS_MAX];
+	int tops[CGROUP_MOUNTS_MAX]; /* of those added; O_PATH, or -errno */
 	struct known *dirs;
 	size_t nr_dirs, cap_dirs, nr_watched;
 	struct quota places, watches, rules; /* of the tables of directories */
@@ -133,8 +135,10 @@ void cgroup_watch_free(struct cgroup_watch *set)
 		free(set->dirs[i].path);
 	free(set->dirs);
 	for (size_t i = 0; i < NR_KINDS; i++)
-		if (set->readers[i].dir)
-			closedir(set->readers[i].dir);
+		free(set->readers[i].names);
+	for (size_t i = 0; i < CGROUP_MOUNTS_MAX; i++)
+		if (set->is_added[i])
+			cleanup_closep(&set->tops[i]);
 	quota_deinit(&set->places);
 	quota_deinit(&set->watches);
 	quota_deinit(&set->rules);
@@ -318,20 +322,25 @@ static void miss(struct cgroup_watch *set)
 	set->is_incomplete = true;
 }
 
-/* A directory that has gone is not missed. */
-static void cannot_read(struct cgroup_watch *set, const struct cgroup_mount *mount)
+/*
+ * The current directory, in one of @uid's. One that has gone is not missed. @rc  why: -errno
+ */
+static void cannot_read(struct cgroup_watch *set, const struct cgroup_mount *mount,
+			uint32_t uid, int rc)
 {
-	if (errno == ENOENT)
+	if (rc == -ENOENT)
 		return;
-	log_debug("cgroup %s%s cannot be read: %m, skipping", mount->path, set->path);
+	log_debug("cgroup %s%s cannot be read: %s, skipping", mount->path, set->path,
+		  strerror(-rc));
 	/*
-	 * Who closes a cgroup of his own, or nests many, shall not keep all others from
-	 * being forgotten.
+	 * Who closes or holds a cgroup of his own, or nests many, shall not keep all others
+	 * from being forgotten.
 	 */
-	if (errno == EACCES || errno == ENAMETOOLONG)
+	set->is_incomplete = true;
+	if (!uid && rc != -EACCES && rc != -ENAMETOOLONG)
+		set->is_cut = true;
+	else if (rc != -ETIMEDOUT && rc != -EBUSY) /* which the opener counts */
 		miss(set);
-	else
-		set->is_cut = set->is_incomplete = true;
 }
 
 /* Watches the current directory, @dir, open as @fd. Return: @dir, which may have moved. */
@@ -428,18 +437,21 @@ static void tell(struct cgroup_watch *set, struct known *dir, uint32_t mask)
 	quota_give(&set->rules, who, 1);
 }
 
+static int top_of(const struct cgroup_watch *set, const struct cgroup_mount *mount)
+{
+	return set->tops[mount - set->mounts->at];
+}
+
 /* Whose is the current directory? One above may have got its owner after it was looked at. */
 static uint32_t owner_of(const struct cgroup_watch *set, const struct above *above,
-			 const struct stat *st)
+			 const struct look_facts *facts)
 {
-	_cleanup_close_ int top = -1;
 	uint32_t uid;
 
-	if (above->uid || !st->st_uid)
+	if (above->uid || !facts->uid)
 		return above->uid;
-	top = open(above->mount->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	uid = cgroup_folder_user(top, set->path);
-	return uid ? uid : st->st_uid;
+	uid = cgroup_folder_user(top_of(set, above->mount), set->path);
+	return uid ? uid : facts->uid;
 }
 
 /* May another one in a directory of @uid's be known? No: counted. */
@@ -451,15 +463,14 @@ static bool has_place(struct cgroup_watch *set, uint32_t uid)
 	return true;
 }
 
-/* Looks at the current directory, which is @name in @at. */
-static void visit(struct cgroup_watch *set, const struct above *above, int at,
-		  const char *name)
+/* Looks at the current directory. */
+static void visit(struct cgroup_watch *set, const struct above *above)
 {
 	const struct cgroup_mount *mount = above->mount;
 	struct known *dir = find_here(set, mount);
 	_cleanup_close_ int fd = -1;
+	struct look_facts facts = {0};
 	bool descend = true;
-	struct stat st;
 	uint32_t mask;
 
 	mask = set->handlers.match(set->handlers.ctx, mount, set->path, &descend) &
@@ -474,13 +485,13 @@ static void visit(struct cgroup_watch *set, const struct above *above, int at,
 		miss(set);
 		return;
 	}
-	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st)) {
-		cannot_read(set, mount);
+	fd = cgroup_folder_open(top_of(set, mount), set->path, above->uid, &facts);
+	if (fd < 0) {
+		cannot_read(set, mount, above->uid, fd);
 		return;
 	}
 	/* Another cgroup has this name now. */
-	if (dir && dir->id != st.st_ino) {
+	if (dir && dir->id != facts.inode) {
 		forget_tree(set, mount);
 		dir = NULL;
 	}
@@ -489,7 +500,7 @@ static void visit(struct cgroup_watch *set, const struct above *above, int at,
 	 * below it would have none either.
 	 */
 	if (!dir)
-		dir = add_entry(set, mount, st.st_ino, owner_of(set, above, &st));
+		dir = add_entry(set, mount, facts.inode, owner_of(set, above, &facts));
 	if (!dir) {
 		miss(set);
 		return;
@@ -520,31 +531,22 @@ static void begin_reading(struct cgroup_watch *set, struct dir_reader *reader,
 			  enum kind kind)
 {
 	struct known *dir = next_pending(set, kind);
-	_cleanup_close_ int fd = -1;
-	char path[2 * PATH_MAX];
-	struct stat st;
+	int rc;
 
 	set_pending(set, dir, false);
 	reader->above = (struct above){
 		.mount = dir->mount, .mask = dir->above | dir->mask, .uid = dir->uid};
 	strcpy(reader->path, dir->path);
 	strcpy(set->path, dir->path);
-	snprintf(path, sizeof(path), "%s%s", dir->mount->path, dir->path);
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st)) {
-		cannot_read(set, dir->mount);
-		return;
-	}
-	/* If another one has this name now, its event or the next walk tells of it. */
-	if (st.st_ino != dir->id) {
+	rc = cgroup_folder_list(top_of(set, dir->mount), set->path, dir->uid, dir->id,
+				&reader->names);
+	reader->next = reader->names;
+	if (rc == -ESTALE) /* its event or the next walk tells of it */
 		set->is_incomplete = true;
-		return;
-	}
-	reader->dir = fdopendir(fd);
-	if (reader->dir)
-		fd = -1;
-	else
-		set->is_cut = set->is_incomplete = true;
+	else if (rc == -EFBIG)
+		miss(set);
+	else if (rc)
+		cannot_read(set, dir->mount, dir->uid, rc);
 }
 
 /* Sets the current path to @name in @parent. Return: false if it does not fit. */
@@ -559,7 +561,7 @@ static bool go_to(struct cgroup_watch *set, const char *parent, const char *name
 /* Is there a directory whose children have not been looked at? */
 static bool has_more(const struct cgroup_watch *set, enum kind kind)
 {
-	return set->readers[kind].dir || set->nr_pending[kind];
+	return set->readers[kind].names || set->nr_pending[kind];
 }
 
 /* Opens one of them, or looks at one child. */
@@ -567,20 +569,13 @@ static void step(struct cgroup_watch *set)
 {
 	enum kind kind = has_more(set, OF_ROOT) ? OF_ROOT : OF_USERS;
 	struct dir_reader *reader = &set->readers[kind];
-	struct dirent *entry;
 
-	if (!reader->dir) {
+	if (!reader->names) {
 		begin_reading(set, reader, kind);
-		return;
-	}
-	entry = readdir(reader->dir);
-	if (!entry) {
-		closedir(reader->dir);
-		reader->dir = NULL;
-	} else if (entry->d_type == DT_DIR && strcmp(entry->d_name, ".") != 0 &&
-		   strcmp(entry->d_name, "..") != 0 &&
-		   go_to(set, reader->path, entry->d_name)) {
-		visit(set, &reader->above, dirfd(reader->dir), entry->d_name);
+	} else if (!reader->next || !*reader->next) {
+		free(take_ptr(reader->names));
+	} else if (go_to(set, reader->path, strsep(&reader->next, "\n"))) {
+		visit(set, &reader->above);
 	}
 }
 
@@ -600,7 +595,7 @@ static void begin_walk(struct cgroup_watch *set)
 		if (!set->is_added[i])
 			continue;
 		strcpy(set->path, "/");
-		visit(set, &top, AT_FDCWD, top.mount->path);
+		visit(set, &top);
 	}
 }
 
@@ -633,7 +628,14 @@ static void go_on(struct cgroup_watch *set, uint64_t until_ns)
 
 void cgroup_watch_add(struct cgroup_watch *set, const struct cgroup_mount *mount)
 {
-	set->is_added[mount - set->mounts->at] = true;
+	size_t i = (size_t)(mount - set->mounts->at);
+
+	if (set->is_added[i])
+		return;
+	set->is_added[i] = true;
+	set->tops[i] = open(mount->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (set->tops[i] < 0)
+		set->tops[i] = -errno;
 }
 
 bool cgroup_watch_walk(struct cgroup_watch *set, uint64_t time_ns)
@@ -653,12 +655,9 @@ static void appeared(struct cgroup_watch *set, const struct known *parent,
 	const struct above above = {.mount = parent->mount,
 				    .mask = parent->above | parent->mask,
 				    .uid = parent->uid};
-	char path[2 * PATH_MAX];
 
-	if (!go_to(set, parent->path, name))
-		return;
-	snprintf(path, sizeof(path), "%s%s", above.mount->path, set->path);
-	visit(set, &above, AT_FDCWD, path);
+	if (go_to(set, parent->path, name))
+		visit(set, &above);
 }
 
 /*
@@ -675,8 +674,8 @@ static void vanished(struct cgroup_watch *set, const struct known *parent,
 		return;
 	if (with_all_below) {
 		/* Directories that are being read may have another path now. */
-		set->is_incomplete |= set->readers[OF_ROOT].dir ||
-				      set->readers[OF_USERS].dir;
+		set->is_incomplete |= set->readers[OF_ROOT].names ||
+				      set->readers[OF_USERS].names;
 		forget_tree(set, mount);
 		return;
 	}

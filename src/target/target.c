@@ -125,6 +125,7 @@ struct wanted_cgroup {
 struct target_cgroups {
 	struct sampler *sampler;
 	struct cgroup_mounts mounts;
+	struct cgroup_place places[CGROUP_MOUNTS_MAX]; /* of these */
 	struct cgroup_watch *set;
 	struct container_names *names;
 	struct wanted_cgroup *wanted;
@@ -321,6 +322,8 @@ static void target_cgroups_deinit(struct target_cgroups *c)
 	suggestions_deinit(&c->units);
 	cgroup_watch_free(c->set);
 	container_names_free(c->names);
+	for (size_t i = 0; i < c->mounts.nr; i++)
+		cgroup_place_close(&c->places[i]);
 	cgroup_mounts_deinit(&c->mounts);
 }
 
@@ -345,17 +348,15 @@ static bool names_unit(const char *value, const struct cgroup_owner *owner)
 static uint32_t match_owner(struct target_cgroups *c, const struct cgroup_mount *mount,
 			    const char *path)
 {
-	/* @path begins at the mount, whatever that shows. */
-	struct cgroup_place place = {.fd = -1, .root = "/"};
-	_cleanup_close_ int dir = -1;
+	const struct cgroup_place *place = &c->places[mount - c->mounts.at];
 	struct cgroup_owner owner;
 	const char *name = "";
 	uint32_t mask = 0;
 
 	if (!c->has_owners || !cgroup_owner_by_path(path, strlen(path), &owner))
 		return 0;
-	dir = place.fd = open(mount->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	cgroup_owner_at(&place, CGROUP_NO_UID, path, strlen(path), &owner);
+	cgroup_owner_at(place->root ? place : NULL, CGROUP_NO_UID, path, strlen(path),
+			&owner);
 	if (owner.container[0])
 		name = container_names_find(c->names, owner.container, clock_now_ns());
 	if (!c->is_started) {
@@ -718,6 +719,8 @@ static int target_cgroups_init(struct target_cgroups *c, const struct target_req
 	if (!c->names)
 		return error_set(err, -ENOMEM, "out of memory");
 	rc = cgroup_mounts_read(&c->mounts);
+	for (size_t i = 0; i < c->mounts.nr; i++)
+		cgroup_place_open(&c->places[i], &c->mounts.at[i]);
 	if (!rc)
 		rc = cgroup_watch_new(&c->mounts, &handlers, &limits, &c->set);
 	errno = -rc;

@@ -32,7 +32,6 @@ enum broker_op {
 	BROKER_START_CHILD, /* worker/child.c */
 	BROKER_KILL_CHILD,
 	BROKER_REAP_CHILD,
-	BROKER_OPEN_CGROUP, /* process/owner.c */
 	BROKER_NAME_USER, /* record/user_names.c */
 	BROKER_NEXT_BPF_PROGRAM, /* collect/bpf_programs.c */
 	/* BROKER_OUTPUT */

@@ -100,10 +100,25 @@ static const uint32_t of_opener[] = {
 #ifdef HAS_ADDRESS_SANITIZER
 	SYS_write,
 #endif
-	SYS_openat2,    SYS_read,     SYS_pread64,  SYS_readlinkat, SYS_statx,
-	SYS_newfstatat, SYS_fstat,    SYS_fstatfs,  SYS_getdents64, SYS_lseek,
-	SYS_fgetxattr,  SYS_setfsuid, SYS_setfsgid, SYS_getgroups,  SYS_setgroups,
-	SYS_capget,     SYS_capset,
+	SYS_openat2,
+	SYS_read,
+	SYS_pread64,
+	SYS_readlinkat,
+	SYS_statx,
+	SYS_newfstatat,
+	SYS_fstat,
+	SYS_fstatfs,
+	SYS_getdents64,
+	SYS_lseek,
+	SYS_fgetxattr,
+	SYS_setfsuid,
+	SYS_setfsgid,
+	SYS_getgroups,
+	SYS_setgroups,
+	SYS_capget,
+	SYS_capset,
+	SYS_name_to_handle_at,
+	SYS_open_by_handle_at,
 };
 
 static const struct sock_filter mprotect_block[] = {

@@ -17,7 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-const struct cost_bound cost_bound = {.fixed = 20000, .per_byte = 500};
+const struct cost_bound cost_bound = {.fixed = 20000, .per_byte = 700};
 
 /* Return: the lowest free descriptor, which tells whether one was left open. */
 static int lowest_fd(void)

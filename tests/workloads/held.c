@@ -3,7 +3,7 @@
  * Unprivileged processes that block whoever looks at them, with dirty pages of a file
  * system in user space, whose server, this program, does not answer writes.
  *
- * usage: held FILE SECONDS [lock|spin|exec|task|look [NR [USER]]]
+ * usage: held FILE SECONDS [lock|spin|exec|task|look|folder [NR [USER [FOLDER]]]]
  *        (as root; mounts as fusermount3 does for a user)
  *   lock: each of NR processes (1) maps FILE, and one of its threads is stuck in munmap(2)
  *         with the lock of the mappings (mmap_lock): every other writer waits for it, and
@@ -13,6 +13,7 @@
  *   task: each has lost its first thread, and its folder "task" is held: one thread is stuck
  *         listing it, another making a folder there, for which who opens a name in it, or
  *         lists it, waits. One more runs.
+ *   folder: each holds FOLDER, of cgroups, in the same way.
  *   look: one runs FILE in a user namespace of its own, where held.ovl is an overlay over
  *         that file system: who looks there for a name that begins with "g" waits.
  * Prints "held" when all are stuck (look: when FILE begins). Exits and releases them after SECONDS in any case.
@@ -42,7 +43,7 @@
 
 static int server;
 static atomic_int *nr_left; /* processes that are not stuck yet; shared with them */
-static bool holds_task;
+static const char *held_folder; /* NULL: none */
 static unsigned int user = NOBODY;
 static char *page;
 
@@ -113,7 +114,7 @@ static void answer(const struct fuse_in_header *in, const void *arg)
 		reply(in->unique, 0, &opened, sizeof(opened));
 		break;
 	case FUSE_READ:
-		if (!holds_task)
+		if (!held_folder)
 			reply(in->unique, 0, zeroes,
 			      reading->size < FILE_BYTES ? reading->size : FILE_BYTES);
 		break;
@@ -207,9 +208,9 @@ static bool is_in(int thread, long call)
 	return nr == call;
 }
 
-static void *list_task(void *arg)
+static void *list_folder(void *arg)
 {
-	int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY);
+	int fd = open(held_folder, O_RDONLY | O_DIRECTORY);
 
 	(void)arg;
 	lister = gettid();
@@ -218,13 +219,16 @@ static void *list_task(void *arg)
 	return NULL;
 }
 
-static void *make_in_task(void *arg)
+static void *make_in_folder(void *arg)
 {
+	char path[4096];
+
 	(void)arg;
+	snprintf(path, sizeof(path), "%s/x", held_folder);
 	while (!is_in(lister, SYS_getdents64))
 		usleep(1000);
 	maker = gettid();
-	syscall(SYS_mkdirat, AT_FDCWD, "/proc/self/task/x", 0755);
+	syscall(SYS_mkdirat, AT_FDCWD, path, 0755);
 	return NULL;
 }
 
@@ -238,14 +242,14 @@ static _Noreturn void *run_beside(void *arg)
 		;
 }
 
-static void hold_task(void)
+static void hold_folder(void)
 {
 	pthread_t threads[3];
 
 	/* So that it may read its own "syscall". */
 	prctl(PR_SET_DUMPABLE, 1);
-	if (pthread_create(&threads[0], NULL, list_task, NULL) ||
-	    pthread_create(&threads[1], NULL, make_in_task, NULL) ||
+	if (pthread_create(&threads[0], NULL, list_folder, NULL) ||
+	    pthread_create(&threads[1], NULL, make_in_folder, NULL) ||
 	    pthread_create(&threads[2], NULL, run_beside, NULL))
 		_exit(1);
 	syscall(SYS_exit, 0); /* only this thread */
@@ -291,8 +295,8 @@ static void victim(const char *path, int number, const char *mode)
 	if (!strcmp(mode, "look"))
 		run_with_overlay(path);
 	map_page(number);
-	if (holds_task)
-		hold_task();
+	if (held_folder)
+		hold_folder();
 	if (strcmp(mode, "exec") != 0)
 		hold_lock(path, !strcmp(mode, "spin"));
 	page[0] = 1;
@@ -327,7 +331,10 @@ int main(int argc, char **argv)
 	if (nr_left == MAP_FAILED)
 		return 1;
 	atomic_store(nr_left, argc > 4 ? atoi(argv[4]) : 1);
-	holds_task = !strcmp(mode, "task");
+	if (!strcmp(mode, "task"))
+		held_folder = "/proc/self/task";
+	if (!strcmp(mode, "folder") && argc > 6)
+		held_folder = argv[6];
 	if (argc > 5)
 		user = (unsigned int)atoi(argv[5]);
 	/* The end of this program ends the file system, and all waits for it. */

@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,9 +14,8 @@
 
 #include "base/cleanup.h"
 #include "base/strpool.h"
+#include "opener/opener.h"
 #include "process/cgroup_mount.h"
-#include "process/owner.h"
-#include "worker/broker.h"
 
 #define ID "3f4b9d2c5a6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f7a8"
 
@@ -135,43 +133,35 @@ static void unknown_number_tells_nothing(void **state)
 	assert_null(process_table_cgroup(table, UINT64_MAX, 1));
 }
 
-static int serve_and_count(void *ctx, const struct broker_message *request,
-			   struct broker_message *reply)
+static uint64_t nr_asked(void)
 {
-	++*(unsigned int *)ctx;
-	return owner_serve_cgroup(NULL, request, reply);
+	struct opener_stats stats;
+
+	opener_stats(&stats);
+	return stats.nr_requests;
 }
 
-/* A broker is asked once for an id that is gone, not for each of its rows. */
+/* The opener is asked once for an id that is gone, not for each of its rows. */
 static void unknown_number_is_asked_once(void **state)
 {
-	static broker_fn *const ops[NR_BROKER_OPS] = {
-		[BROKER_OPEN_CGROUP] = serve_and_count};
-	unsigned int *nr_asked = mmap(NULL, sizeof(*nr_asked), PROT_READ | PROT_WRITE,
-				      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	const struct broker_config config = {.name = "test-broker",
-					     .ops = ops,
-					     .capabilities = UINT64_MAX,
-					     .ctx = nr_asked};
-	uint64_t gone;
+	uint64_t gone, before = nr_asked();
 
 	(void)state;
 	needs_v2();
-	assert_ptr_not_equal(nr_asked, MAP_FAILED);
 	gone = number(inner);
 	rmdir(inner);
-	assert_int_equal(broker_begin(BROKER_HELPERS, &config, NULL), 0);
+	assert_int_equal(opener_begin(NULL), 0);
 	for (uint64_t i = 0; i < 3; i++)
 		assert_null(process_table_cgroup(table, gone, i));
-	assert_int_equal(*nr_asked, 1);
+	assert_int_equal(nr_asked() - before, 1);
+	/* For its path and for its owners. */
 	assert_non_null(process_table_cgroup(table, number(outer), 1));
-	assert_int_equal(*nr_asked, 2);
+	assert_int_equal(nr_asked() - before, 3);
 	/* It may have been for a lack of descriptors: a window later it is asked again. */
 	process_table_forget_ended(table, 0);
 	assert_null(process_table_cgroup(table, gone, 3));
-	assert_int_equal(*nr_asked, 3);
-	broker_end();
-	munmap(nr_asked, sizeof(*nr_asked));
+	assert_int_equal(nr_asked() - before, 4);
+	opener_end();
 }
 
 static void root_is_a_cgroup(void **state)
