@@ -44,12 +44,14 @@ frozen() {
 	wait $! $holder 2>/dev/null
 	touch stop
 	kill -INT $recorder
-	wait $forker $recorder
+	wait $forker
+	wait $recorder || { tail -n 1 frozen.err; return 1; }
 	grep -q "$(basename "$file") has the GDB JIT interface, " frozen.err || { echo "the file was not looked at"; return 1; }
 	tail -n 1 longest
 }
 
-# ended_meanwhile FILE: like frozen(), but the recording ends while the lock is held
+# ended_meanwhile FILE: like frozen(), but the recording ends while the lock is held, for two minutes if
+# nobody ends that
 ended_meanwhile() {
 	rm -f stop
 	"$LB" record -a -d 60 -o meanwhile.pb.gz >meanwhile.out 2>&1 &
@@ -58,16 +60,20 @@ ended_meanwhile() {
 	setpriv --reuid 65534 --regid 65534 --clear-groups "$1" 100 20 &
 	program=$!
 	sleep 2
-	"$held" "$1" 8 >held.out 2>&1 &
+	"$held" "$1" 120 >held.out 2>&1 &
 	holder=$!
-	wait_until 60 grep -q held held.out || return 1
+	wait_until 60 grep -q held held.out || { tail -n 1 held.out; kill $holder $recorder $program; return 1; }
 	forks stop >longest &
 	forker=$!
 	wait_until 30 grep -q begun longest
 	kill -INT $recorder
-	wait $recorder $holder 2>/dev/null
+	why=
+	wait $recorder || why=$(tail -n 1 meanwhile.out)
+	kill -0 $holder 2>/dev/null || why=${why:-"it ended after the lock was released"}
 	touch stop
-	kill $program
 	wait $forker
+	kill $program $holder
+	wait $program $holder 2>/dev/null
+	[ -z "$why" ] || { echo "$why"; return 1; }
 	tail -n 1 longest
 }
