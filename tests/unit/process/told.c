@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 
 #include "fake_proc.h"
+#include "opener/opener.h"
 #include "process/image.h"
 
 #define TICK      10000000ull
@@ -522,6 +523,55 @@ static void its_number_is_that_of_its_earlier_programs(void **state)
 	assert_int_equal(old->ns_tgid, ids.ns_tgid);
 }
 
+static uint64_t nr_requests(void)
+{
+	struct opener_stats stats;
+
+	opener_stats(&stats);
+	return stats.nr_requests;
+}
+
+#define NR_TOGETHER 8
+
+/* Their first samples are in one drain. Return: how many requests the opener got. */
+static uint64_t sample_together(uint32_t pid, const char *cgroup)
+{
+	struct lb_first_sample firsts[NR_TOGETHER];
+	uint64_t before = nr_requests();
+
+	for (uint32_t i = 0; i < NR_TOGETHER; i++) {
+		uint64_t start_ns = add_process(pid + i, cgroup);
+
+		fork_event(pid + i, PARENT);
+		exec_event(pid + i, "/bin/short");
+		firsts[i] = first_of(pid + i, start_ns, 2);
+		process_table_announce(table, &firsts[i]);
+	}
+	process_table_read_announced(table);
+	for (uint32_t i = 0; i < NR_TOGETHER; i++)
+		process_table_first_told(table, &firsts[i]);
+	process_table_forget_announced(table);
+	return nr_requests() - before;
+}
+
+/*
+ * Each request is two switches of a CPU. Processes of known programs need none if the kernel
+ * told all; else one for all of a drain.
+ */
+static void many_processes_need_few_requests(void **state)
+{
+	(void)state;
+	if (!is_possible())
+		skip();
+	assert_int_equal(opener_begin(NULL), 0);
+	sample_child(200, "0::/parent\n");
+	assert_int_equal(sample_together(300, "0::/parent\n"), 0);
+	ids.root_mount = 0x7fffffff; /* that of a new container */
+	ids.cgroups = CGROUPS + 3;
+	assert_int_equal(sample_together(400, "0::/here\n"), 1);
+	opener_end();
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -541,6 +591,7 @@ int main(void)
 		TEST(a_parent_that_ended_or_is_stale_does_not_count),
 		TEST(what_a_second_program_needs_is_read),
 		TEST(its_number_is_that_of_its_earlier_programs),
+		TEST(many_processes_need_few_requests),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
