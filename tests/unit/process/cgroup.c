@@ -268,11 +268,39 @@ static void assert_in_namespaces(int dir, const char *ours)
 	assert_container(&inside, "/b.service/docker-" ID ".scope", "65534/");
 }
 
-/* Names inside a user's directory are the user's. Uses a tree like that of cgroups. */
+/* @ours  prefix of our names */
+static void assert_in_folders(const struct cgroup_place *place, const char *ours)
+{
+	assert_container(place, "/a.slice/docker-" ID ".scope", ours);
+	/*
+	 * The container's own directory may belong to its user: its name was given by
+	 * the parent's owner.
+	 */
+	assert_container(place, "/a.slice/docker-" ID ".scope/b", ours);
+	assert_container(place, "/docker-" ID ".scope/gone/b", ours);
+	if (!geteuid()) {
+		assert_container(place, "/a.slice/b.service/docker-" ID ".scope",
+				 "65534/");
+		assert_container(place, "/a.slice/b.service/c/docker-" ID ".scope",
+				 "65534/");
+		assert_container(place, "/open/docker-" ID ".scope", "0/");
+	}
+	/* Folders that cannot be seen, or are gone. */
+	assert_container(place, "/../docker-" ID ".scope", "1001/");
+	assert_container(place, "/a.slice/gone/docker-" ID ".scope",
+			 geteuid() ? ours : "1001/");
+	assert_container(place, SESSION "docker-" ID ".scope", "1000/");
+}
+
+/*
+ * Names inside a user's directory are the user's, also where owners that were just read count.
+ * Uses a tree like that of cgroups.
+ */
 static void names_in_folders_of_users(void **state)
 {
 	char top[SCRATCH_BYTES], ours[16] = "", root[] = "/";
-	struct cgroup_place whole = {.fd = -1, .root = root}, *place = &whole;
+	struct cgroup_place whole = {.fd = -1, .root = root}, kept = {.fd = -1};
+	struct cgroup_mount mount = {.path = top};
 	_cleanup_close_ int dir = -1;
 	uid_t other = geteuid() ? geteuid() : 65534;
 
@@ -291,28 +319,15 @@ static void names_in_folders_of_users(void **state)
 	/* Without root, all directories belong to our user. */
 	if (geteuid())
 		snprintf(ours, sizeof(ours), "%u/", geteuid());
-	assert_container(place, "/a.slice/docker-" ID ".scope", ours);
-	/*
-	 * The container's own directory may belong to its user: its name was given by
-	 * the parent's owner.
-	 */
-	assert_container(place, "/a.slice/docker-" ID ".scope/b", ours);
-	assert_container(place, "/docker-" ID ".scope/gone/b", ours);
-	if (!geteuid()) {
-		assert_container(place, "/a.slice/b.service/docker-" ID ".scope",
-				 "65534/");
-		assert_container(place, "/a.slice/b.service/c/docker-" ID ".scope",
-				 "65534/");
-		assert_container(place, "/open/docker-" ID ".scope", "0/");
-	}
+	assert_in_folders(&whole, ours);
+	assert_true(cgroup_place_open(&kept, &mount));
+	assert_in_folders(&kept, ours);
+	cgroup_place_close(&kept);
+	/* The standard input was not one of its descriptors. */
+	assert_true(fcntl(0, F_GETFD) >= 0);
 	assert_in_namespaces(dir, ours);
-	/* Folders that cannot be seen, or are gone. */
 	assert_container(NULL, "/docker-" ID ".scope", "1001/");
 	assert_container(NULL, SESSION "docker-" ID ".scope", "1000/");
-	assert_container(place, "/../docker-" ID ".scope", "1001/");
-	assert_container(place, "/a.slice/gone/docker-" ID ".scope",
-			 geteuid() ? ours : "1001/");
-	assert_container(place, SESSION "docker-" ID ".scope", "1000/");
 	assert_int_equal(unlinkat(dir, "a.slice/docker-" ID ".scope", AT_REMOVEDIR), 0);
 	assert_int_equal(unlinkat(dir, "a.slice/b.service", AT_REMOVEDIR), 0);
 	assert_int_equal(unlinkat(dir, "a.slice", AT_REMOVEDIR), 0);
