@@ -109,9 +109,9 @@ static const struct loss_text losses[] = {
 	     "dropped by the kernel: some code may be named after the wrong file or not "
 	     "at all, and the first second of a program's children may be missing. "
 	     "Record fewer processes with -p"),
-	LOSS(processes_dropped, "process", "processes",
-	     "over the limit of the process table: their samples have no names. Record "
-	     "fewer processes with -p"),
+	LOSS(processes_dropped, "process or cgroup", "processes or cgroups",
+	     "over the limit of a table: their samples have no names, or options that "
+	     "choose by cgroup do not find them. Record fewer processes with -p"),
 	LOSS(files_dropped, "file", "files",
 	     "not opened, because too many were open: their code has no names. Record "
 	     "fewer processes with -p"),
