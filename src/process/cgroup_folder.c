@@ -62,7 +62,7 @@ int cgroup_folder_list(int top, const char *path, uint32_t owner, uint64_t inode
 	int rc = look_at(top, path, owner, looks, ARRAY_SIZE(looks));
 
 	*ret = NULL;
-	if (!rc && looks[0].facts.inode != inode)
+	if (!rc && inode && looks[0].facts.inode != inode)
 		rc = -ESTALE;
 	if (!rc) {
 		*ret = take_ptr(looks[1].text);
@@ -71,4 +71,9 @@ int cgroup_folder_list(int top, const char *path, uint32_t owner, uint64_t inode
 	}
 	free(looks[1].text);
 	return rc;
+}
+
+bool cgroup_folder_is_late(int rc)
+{
+	return rc == -ETIMEDOUT || rc == -EBUSY;
 }

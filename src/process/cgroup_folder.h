@@ -6,6 +6,7 @@
 #ifndef LB_PROCESS_CGROUP_FOLDER_H
 #define LB_PROCESS_CGROUP_FOLDER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/quota.h"
@@ -22,11 +23,14 @@ int cgroup_folder_open(int top, const char *path, uint32_t owner, struct look_fa
 /**
  * Lists the folders in one, a line each; in any order.
  *
- * @inode  it must have; else the rc is -ESTALE
+ * @inode  it must have, else the rc is -ESTALE; 0: any
  * @ret    heap; NULL: none
  * Return: 0; -EFBIG: some do not fit; or as above.
  */
 int cgroup_folder_list(int top, const char *path, uint32_t owner, uint64_t inode,
 		       char **ret);
+
+/** Does the result say that the folder, or another one, does not answer? */
+bool cgroup_folder_is_late(int rc);
 
 #endif

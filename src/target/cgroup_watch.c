@@ -77,6 +77,7 @@ struct cgroup_watch {
 	bool is_asked; /* a full walk is requested; done as soon as allowed */
 	bool is_walking; /* the walk goes on in the next look */
 	bool is_cut; /* the current walk missed something */
+	bool has_late; /* a folder did not answer in it */
 	uint32_t walk;
 	size_t nr_unswept; /* entries that this walk may have to remove */
 	uint64_t walked_ns, walk_took_ns;
@@ -339,8 +340,9 @@ static void cannot_read(struct cgroup_watch *set, const struct cgroup_mount *mou
 	set->is_incomplete = true;
 	if (!uid && rc != -EACCES && rc != -ENAMETOOLONG)
 		set->is_cut = true;
-	else if (rc != -ETIMEDOUT && rc != -EBUSY) /* which the opener counts */
+	else if (!cgroup_folder_is_late(rc)) /* which the opener counts */
 		miss(set);
+	set->has_late |= cgroup_folder_is_late(rc);
 }
 
 /* Watches the current directory, @dir, open as @fd. Return: @dir, which may have moved. */
@@ -581,7 +583,7 @@ static void step(struct cgroup_watch *set)
 
 static void begin_walk(struct cgroup_watch *set)
 {
-	set->is_incomplete = set->is_asked = set->is_cut = false;
+	set->is_incomplete = set->is_asked = set->is_cut = set->has_late = false;
 	set->is_walking = true;
 	set->nr_missed_now = set->walk_took_ns = 0;
 	set->nr_unswept = SIZE_MAX;
@@ -740,6 +742,11 @@ void cgroup_watch_look(struct cgroup_watch *set, uint64_t now_ns)
 	     (set->is_incomplete && now_ns >= set->walked_ns + WALK_AGAIN_NS)))
 		begin_walk(set);
 	go_on(set, begin_ns + LOOK_NS);
+}
+
+bool cgroup_watch_has_late(const struct cgroup_watch *set)
+{
+	return set->has_late;
 }
 
 bool cgroup_watch_is_busy(const struct cgroup_watch *set)

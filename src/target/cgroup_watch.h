@@ -75,6 +75,9 @@ int cgroup_watch_poll_fd(const struct cgroup_watch *set);
  */
 void cgroup_watch_look(struct cgroup_watch *set, uint64_t now_ns);
 
+/** Were there folders that did not answer in the last walk? They are tried again. */
+bool cgroup_watch_has_late(const struct cgroup_watch *set);
+
 /** Is there more to do in the next look, though nothing is readable? */
 bool cgroup_watch_is_busy(const struct cgroup_watch *set);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "target/target.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -22,6 +21,7 @@
 #include "base/vec.h"
 #include "collect/filter.h"
 #include "process/cgroup.h"
+#include "process/cgroup_folder.h"
 #include "process/cgroup_mount.h"
 #include "process/container_name.h"
 #include "process/owner.h"
@@ -464,8 +464,15 @@ static void walk_in(struct target_cgroups *c, const struct cgroup_mount *mount)
 	*is_walked = true;
 }
 
+/* Then no name of it need be looked up: there are no links in it. */
+static bool is_in_mount(const struct target_cgroups *c, const char *path)
+{
+	return mount_above(c, path) && !strstr(path, "/..");
+}
+
 /*
- * Resolves a directory of the file system: "/sys/fs/cgroup/a". Return: 0, or -ENOENT.
+ * Resolves a directory of the file system that is elsewhere, such as a link to one of
+ * cgroups. Return: 0, or -ENOENT.
  */
 static int find_directory(struct target_cgroups *c, struct wanted_cgroup *w)
 {
@@ -501,24 +508,29 @@ static int find_directory(struct target_cgroups *c, struct wanted_cgroup *w)
 	return 0;
 }
 
-static bool mount_has(const struct cgroup_mount *mount, const char *path)
+/* One that does not answer may be there. */
+static bool mount_has(const struct target_cgroups *c, const struct cgroup_mount *mount,
+		      const char *path)
 {
-	char there[2 * PATH_MAX];
+	struct look_facts facts;
+	int fd = cgroup_folder_open(c->places[mount - c->mounts.at].fd, path, 0, &facts);
 
-	snprintf(there, sizeof(there), "%s%s", mount->path, path);
-	return !access(there, F_OK);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 || cgroup_folder_is_late(fd);
 }
 
 /*
  * Converts a path of /proc/PID/cgroup to a path below the mount; they differ in a
  * cgroup namespace. Also accepts a path below the mount. NULL: not below it.
  */
-static char *path_below(const struct cgroup_mount *mount, const char *clean)
+static char *path_below(const struct target_cgroups *c, const struct cgroup_mount *mount,
+			const char *clean)
 {
 	char *path = cgroup_namespace_to_mount(mount->root, mount->base, clean);
 
-	if ((path && mount_has(mount, path)) || !strncmp(clean, "/..", 3) ||
-	    !mount_has(mount, clean))
+	if ((path && mount_has(c, mount, path)) || !strncmp(clean, "/..", 3) ||
+	    !mount_has(c, mount, clean))
 		return path;
 	free(path);
 	return strdup(clean);
@@ -542,7 +554,7 @@ static int find_path(struct target_cgroups *c, struct wanted_cgroup *w)
 		return 0;
 	}
 	for (size_t i = 0; i < c->mounts.nr; i++)
-		w->paths[i] = path_below(&c->mounts.at[i], clean);
+		w->paths[i] = path_below(c, &c->mounts.at[i], clean);
 	return 0;
 }
 
@@ -561,7 +573,7 @@ static void walk_for_paths(struct target_cgroups *c, bool now)
 			const struct cgroup_mount *m = &c->mounts.at[k];
 
 			if (c->is_walked[k] || !w->paths[k] ||
-			    mount_has(m, w->paths[k]) != now)
+			    mount_has(c, m, w->paths[k]) != now)
 				continue;
 			if (c->nr_walked < LB_FILTER_HIERARCHIES)
 				walk_in(c, m);
@@ -587,7 +599,7 @@ static int find_values(struct target_cgroups *c, const struct target_request *r)
 		c->nr_wanted++;
 		if (w->value->kind != LB_FILTER_CGROUP)
 			c->has_owners = true;
-		else if (find_directory(c, w))
+		else if (is_in_mount(c, w->value->text) || find_directory(c, w))
 			rc = find_path(c, w);
 	}
 	for (size_t i = 0, nr_v1 = 0; i < c->mounts.nr && c->has_owners; i++)
@@ -603,19 +615,23 @@ static void list_beside(const struct target_cgroups *c, const struct wanted_cgro
 			struct suggestions *ret)
 {
 	for (size_t i = 0; i < c->mounts.nr; i++) {
-		char path[2 * PATH_MAX];
-		_cleanup_closedir_ DIR *dir = NULL;
-		struct dirent *entry;
+		_cleanup_free_ char *names = NULL;
+		char path[PATH_MAX], *next;
 
 		if (!c->is_walked[i])
 			continue;
-		snprintf(path, sizeof(path), "%s%s", c->mounts.at[i].path,
-			 w->paths[i] ? w->paths[i] : "/");
-		while (!(dir = opendir(path)) && strrchr(path, '/') > path)
-			*strrchr(path, '/') = '\0';
-		while (dir && (entry = readdir(dir)))
-			if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
-				suggestions_add(ret, entry->d_name);
+		snprintf(path, sizeof(path), "%s", w->paths[i] ? w->paths[i] : "/");
+		for (;;) {
+			int rc = cgroup_folder_list(c->places[i].fd, path, 0, 0, &names);
+
+			if (!rc || rc == -EFBIG || !strcmp(path, "/"))
+				break;
+			next = strrchr(path, '/');
+			next[next == path] = '\0';
+		}
+		next = names;
+		while (next && *next)
+			suggestions_add(ret, strsep(&next, "\n"));
 	}
 }
 
@@ -660,13 +676,14 @@ static int explain_missing(struct target_cgroups *c, const struct wanted_cgroup 
 	}
 }
 
-static void warn_late(const struct wanted_cgroup *w)
+static void warn_late(const struct wanted_cgroup *w, const char *why)
 {
 	char asked[256];
 
-	log_warning("\"%s\" was not found in half a second, as there are very many "
-		    "cgroups here; it is sampled from when it is found",
-		    escape_terminal_buf(asked, sizeof(asked), w->value->text));
+	log_warning(
+		"\"%s\" was not found in half a second, as %s; it is sampled from when "
+		"it is found",
+		escape_terminal_buf(asked, sizeof(asked), w->value->text), why);
 }
 
 /* Finds the cgroups of -G, --container and --unit. */
@@ -685,9 +702,10 @@ static int find_cgroups(struct target_cgroups *c, const struct target_request *r
 	for (size_t i = 0; i < c->nr_wanted; i++) {
 		if (c->wanted[i].is_found || c->wanted[i].value->excludes)
 			continue;
-		if (is_whole)
+		if (is_whole && !cgroup_watch_has_late(c->set))
 			return explain_missing(c, &c->wanted[i], err);
-		warn_late(&c->wanted[i]);
+		warn_late(&c->wanted[i], is_whole ? "folders of cgroups do not answer"
+						  : "there are very many cgroups here");
 	}
 	c->is_started = true;
 	suggestions_deinit(&c->containers);

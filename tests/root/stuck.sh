@@ -141,9 +141,10 @@ no_name() {
 	return 1
 }
 
+id=c0de9d2c5a6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f7a8
+other_id=0de19d2c5a6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f7a8
 # A user holds a folder of cgroups that is his, where all have to be looked at to find a container by its id.
 in_container() {
-	id=c0de9d2c5a6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f7a8
 	container=$(cgroup "$v2" "docker-$id.scope") && folder=$(cgroup "$v2" own) && mkdir "$folder/child" &&
 		chown -R 65534:65534 "$folder" && holds folder folder 1 65534 "$hot" "$folder" || return 1
 	in_cgroups "$container" "$hot" 1000 >/dev/null
@@ -151,7 +152,8 @@ in_container() {
 	recorder=$!
 	why=
 	wait_until 60 records $recorder || why="it does not begin"
-	[ "$why" ] || works "$pid" 500
+	# SIGINT is ignored before it begins.
+	if [ "$why" ]; then kill -KILL $recorder; else works "$pid" 500; fi
 	kill -INT $recorder
 	wait $recorder || why=${why:-$(tail -n 1 folder.err)}
 	kill -0 "$holder" 2>/dev/null || why=${why:-"it ended after the folder was released"}
@@ -162,12 +164,40 @@ in_container() {
 		profile_has folder.json "self_('hot.c five') > 0" "sums_close()" "note('late', d['losses']['targets_late']) > 0"
 }
 
+# not_found NAME FOLDER OPTION...: what is chosen may be in FOLDER, which is held
+not_found() {
+	name=$1
+	mkdir -p "$v2/$containers_top/own/child" "$v2/$containers_top/roots/docker-$other_id.scope" &&
+		holds "$1" folder 1 65534 "$hot" "$v2/$containers_top/$2" || return 1
+	shift 2
+	"$LB" record "$@" -o "$name.pb.gz" >"$name.out" 2>"$name.err" &
+	recorder=$!
+	why=
+	wait_until 60 records $recorder || { why="it does not begin" && kill -KILL $recorder; }
+	kill -INT $recorder
+	status=0
+	wait $recorder || status=$?
+	kill -0 "$holder" 2>/dev/null || why=${why:-"it ended after the folder was released"}
+	kill "$holder"
+	wait "$holder" 2>/dev/null
+	[ -z "$why" ] || { echo "$why"; return 1; }
+	[ $status -eq 4 ] && grep -q "was not found in half a second, as folders of cgroups do not answer" "$name.err" && return 0
+	echo "status $status: $(tail -n 1 "$name.err")"
+	return 1
+}
+
 check stuck-exec-pid besides exec exec 1 65534 "$hot" TARGETS
 check stuck-exec-many besides many exec 12 65534 "$hot" -a
 check stuck-task-pid besides task-pid task 1 65534 "$hot" TARGETS
 check stuck-task-many besides task-many task 3 65534 "$hot" -a
 check stuck-task-name no_name
-if [ -n "$v2" ]; then check stuck-folder in_container; else skip stuck-folder "no cgroup2 is mounted"; fi
+if [ -n "$v2" ]; then
+	check stuck-folder in_container
+	check stuck-folder-root not_found roots roots --container "$other_id"
+	check stuck-folder-below not_found below own -G "/$containers_top/own/child"
+else
+	skip stuck-folder "no cgroup2 is mounted"
+fi
 check stuck-source besides source look 1 65534 "$gone" -a
 check stuck-scan-ended ended_in_scan
 check stuck-command command_ended command "$PWD/served.mnt/prog"
