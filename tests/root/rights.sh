@@ -55,12 +55,15 @@ has_all() {
 has_rights() {
 	"$hot" 1000 >/dev/null &
 	hot_pid=$!
+	# For the reader.
+	python3 -S -c 'while True: pass' &
+	python_pid=$!
 	"$LB" record -a -F 99 -o rights.pb.gz 2>rights.err &
 	recorder=$!
 	wait_until 30 has_all "$recorder" || { diff expected actual; tail -n 1 rights.err; }
 	kill -INT $recorder
 	wait $recorder || { tail -n 1 rights.err; return 1; }
-	kill_own $hot_pid
+	kill_own $hot_pid $python_pid
 	cmp expected actual
 }
 check rights-of-each-process has_rights
