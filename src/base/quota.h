@@ -26,10 +26,12 @@ struct tenant {
 #define TENANT_UNKNOWN     ((struct tenant){.uid = TENANT_UNKNOWN_UID})
 
 /*
- * Folders of root's that any user may list, and so hold (docs/security.md, "What can block"):
- * who does is not known.
+ * Folders that any user may list, and so hold (docs/security.md, "What can block"). Who does is
+ * not known, so folders have accounts of their own: one for those of each user, and for root's.
  */
-#define TENANT_OF_FOLDERS ((struct tenant){.container = 1})
+#define TENANT_FOLDERS UINT64_C(1)
+#define TENANT_OF_FOLDERS(uid_) \
+	((struct tenant){.container = TENANT_FOLDERS, .uid = (uid_)})
 
 static inline bool tenant_is_same(struct tenant a, struct tenant b)
 {

@@ -230,9 +230,8 @@ static bool add_names(const struct look *look, char *text, size_t *len, size_t m
 /* Not with readdir(3), which needs more system calls than an opener has. */
 static int read_names(int base_fd, struct look *look)
 {
-	const char *name = look->where == LOOK_ITSELF ? "." : look->name;
-	_cleanup_close_ int fd =
-		openat(base_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_close_ int fd = openat(base_fd, look->name,
+					O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	_Alignas(struct dirent64) char entries[4096];
 	_cleanup_free_ char *text = NULL;
 	size_t max = (size_t)max_text(look), len = 0;
@@ -254,32 +253,35 @@ static int read_names(int base_fd, struct look *look)
 	return 0;
 }
 
-/* Of "./a/b": of ".", "./a" and "./a/b" */
+/*
+ * Of "./a/b": of ".", "./a" and "./a/b"; ends with the first one that is a user's, who may have
+ * made any number in it. One after the other is opened: a whole path each time would take
+ * quadratic time.
+ */
 static int read_owners(int base_fd, struct look *look)
 {
 	struct look_owner *owners = calloc(strlen(look->name) + 2, sizeof(*owners));
-	char path[PATH_MAX];
-	size_t len = 0;
+	_cleanup_close_ int at = -1;
+	char copy[PATH_MAX], *names = copy, *name;
 
-	if (!owners)
-		return -ENOMEM;
 	look->text = (char *)owners;
-	for (size_t i = 0; i < sizeof(path); i++) {
+	if (snprintf(copy, sizeof(copy), "%s", look->name) >= (int)sizeof(copy))
+		return -ENAMETOOLONG;
+	for (size_t i = 0; owners && (name = strsep(&names, "/")); i++) {
 		struct look_facts facts = {0};
-		char c = look->name[i];
+		int fd = openat(i ? at : base_fd, *name ? name : ".",
+				O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-		if (!c || c == '/') {
-			path[i] = '\0';
-			if (!read_facts(base_fd, path, &facts))
-				owners[len] = (struct look_owner){facts.uid, facts.gid,
-								  facts.mode};
-			look->len = ++len * sizeof(*owners);
-		}
-		if (!c)
+		cleanup_closep(&at);
+		at = fd;
+		look->len = (i + 1) * sizeof(*owners);
+		if (fd < 0 || read_facts(fd, "", &facts))
 			return 0;
-		path[i] = c;
+		owners[i] = (struct look_owner){facts.uid, facts.gid, facts.mode};
+		if (facts.uid)
+			return 0;
 	}
-	return -ENAMETOOLONG;
+	return owners ? 0 : -ENOMEM;
 }
 
 /* A kernfs handle is the 64-bit inode number (kernel: fs/kernfs/mount.c, since 5.5). */

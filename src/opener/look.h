@@ -31,7 +31,10 @@ enum look_what {
 	LOOK_FILE, /* fd: to read, and facts; the first byte was read */
 	LOOK_CONTENT, /* text: of a file, and facts */
 	LOOK_NAMES, /* text: a line for each name in a directory, as far as they fit */
-	/* text: a struct look_owner for each folder that the name leads through, and its own */
+	/*
+	 * text: a struct look_owner for each folder that the name leads through, and its own,
+	 * until one is not root's, or cannot be seen
+	 */
 	LOOK_OWNERS,
 	/* text: the path of the cgroup with this number; the base: a mount of cgroup v2 */
 	LOOK_CGROUP_PATH,

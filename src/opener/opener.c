@@ -354,8 +354,8 @@ static int ask_once(struct tenant who, struct tenant charged, struct look_group 
 	}
 	if (!request.failed) {
 		answer = worker_call(opener.worker, OPENER_LOOK, request.data,
-				     request.len, bases, nr, NULL, NULL, deadline_of(charged),
-				     &reply, &rc);
+				     request.len, bases, nr, NULL, NULL,
+				     deadline_of(charged), &reply, &rc);
 		opener.slow_ns = worker_slow_ns(opener.worker);
 	}
 	wire_writer_deinit(&request);
@@ -489,7 +489,10 @@ static void on_late(int base_fd, struct tenant who, const struct look *look,
 		charge_hung(&opener.hung[i], who, &subject);
 	log_debug("%s of a target of %s %u did not answer in time, skipping",
 		  look->name ? look->name : "a file",
-		  who.container ? "a container, user" : "user", who.uid);
+		  who.container == TENANT_FOLDERS ? "folders of user"
+		  : who.container                 ? "a container, user"
+						  : "user",
+		  who.uid);
 }
 
 /*

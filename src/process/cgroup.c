@@ -33,6 +33,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "opener/opener.h"
+#include "process/cgroup_folder.h"
 
 #define HEX_ID_LEN     64
 #define TASK_ID_LEN    32
@@ -471,11 +472,11 @@ static void look_at_owners(int top, const char *path, size_t len, struct look *r
 			     .name = name,
 			     .rc = -EINVAL,
 			     .fd = -1};
-	if (top < 0 || len >= MAX_PATH_BYTES)
-		return;
-	memcpy(name + 1, path, len);
-	name[1 + len] = '\0';
-	opener_look_at(top, TENANT_OF_FOLDERS, ret);
+	if (top >= 0 && len < MAX_PATH_BYTES) {
+		memcpy(name + 1, path, len);
+		name[1 + len] = '\0';
+		opener_look_at(top, TENANT_OF_FOLDERS(0), ret);
+	}
 	ret->name = NULL;
 }
 
@@ -488,19 +489,20 @@ static bool owner_at(const struct look *owners, size_t depth, struct look_owner 
 	return ret->mode;
 }
 
-uint32_t cgroup_folder_user(int top, const char *path)
+bool cgroup_folder_user(int top, const char *path, uint32_t *ret)
 {
 	_cleanup_(look_deinit) struct look owners;
 	struct look_owner owner;
 
 	look_at_owners(top, path, strlen(path), &owners);
-	for (size_t depth = 0; depth * sizeof(owner) < owners.len; depth++)
-		if (owner_at(&owners, depth, &owner) && owner.uid)
-			return owner.uid;
-	return 0;
+	*ret = 0;
+	for (size_t depth = 0; depth * sizeof(owner) < owners.len && !*ret; depth++)
+		if (owner_at(&owners, depth, &owner))
+			*ret = owner.uid;
+	return !cgroup_folder_is_late(owners.rc);
 }
 
-/* Those of containers have the folders above them in common, as have those in one. */
+/* Containers side by side share the folders above them, and so do all in one container. */
 #define OWNERS_NS (100 * CLOCK_MS_NS)
 
 static bool is_last(const struct cgroup_owners *last, const char *path, size_t len)
@@ -526,7 +528,7 @@ static const struct look *look_above(const struct cgroup_place *place, const cha
 		free(last->path);
 		look_deinit(&last->look);
 		look_at_owners(place->fd, path, len, &last->look);
-		last->path = strndup(path, len);
+		last->path = last->look.rc ? NULL : strndup(path, len);
 		last->read_ns = clock_now_ns();
 	}
 	return &last->look;
@@ -537,13 +539,15 @@ static const struct look *look_above(const struct cgroup_place *place, const cha
  * in one that is gone is not known: they count as @uid's.
  */
 static bool claim_by_folder(const struct cgroup_place *place, const char *path,
-			    size_t len, uint32_t uid, struct name_claim *ret)
+			    size_t len, uint32_t uid, struct name_claim *ret,
+			    bool *ret_is_late)
 {
 	_cleanup_(look_deinit) struct look held;
 	const struct look *owners = look_above(place, path, len, &held);
 	struct look_owner owner;
 	size_t depth = 0;
 
+	*ret_is_late = cgroup_folder_is_late(owners->rc);
 	for (size_t i = 0; i < len; i++) {
 		if (path[i] != '/')
 			continue;
@@ -633,6 +637,7 @@ bool cgroup_owner_at(const struct cgroup_place *place, uint32_t uid, const char 
 	struct name_claim claim = {.from = 0, .uid = uid};
 	bool has_owner = cgroup_owner_by_path(path, len, ret);
 	_cleanup_free_ char *from_top = NULL;
+	bool is_late = false;
 
 	/* Most paths name no container and no pod: no need to check folders. */
 	if ((ret->runtime == CONTAINER_NONE && !*ret->pod) || ret->is_claimed)
@@ -641,9 +646,12 @@ bool cgroup_owner_at(const struct cgroup_place *place, uint32_t uid, const char 
 	if (!from_top)
 		return owner_with(path, len, &claim, ret);
 	len = strlen(from_top);
-	if (len >= MAX_PATH_BYTES || claim_by_folder(place, from_top, len, uid, &claim))
-		return owner_with(from_top, len, &claim, ret);
-	return cgroup_owner_by_path(from_top, len, ret);
+	if (len < MAX_PATH_BYTES &&
+	    !claim_by_folder(place, from_top, len, uid, &claim, &is_late))
+		return cgroup_owner_by_path(from_top, len, ret);
+	has_owner = owner_with(from_top, len, &claim, ret);
+	ret->is_late = is_late;
+	return has_owner;
 }
 
 const char *container_runtime_name(enum container_runtime runtime)

@@ -40,6 +40,8 @@ struct cgroup_owner {
 	char container[CLAIM_BYTES + CONTAINER_ID_BYTES];
 	/* A user other than root chose the name; it begins with that uid. */
 	bool is_claimed;
+	/* Who chose it could not be looked at now: it may be root, or another. */
+	bool is_late;
 	/* Kubernetes pod uid, with dashes; same prefix */
 	char pod[CLAIM_BYTES + POD_UID_BYTES];
 	char unit
@@ -76,9 +78,13 @@ bool cgroup_user(const char *path, size_t len, uint32_t *ret);
 
 /**
  * Finds whose a cgroup is: the owner of the first of the folders above it and its own that
- * is not root's. 0: all are root's, or cannot be seen. @top  where @path begins
+ * is not root's.
+ *
+ * @top  where @path begins
+ * @ret  0: all are root's, or cannot be seen
+ * Return: false: they could not be looked at now, with 0 in @ret.
  */
-uint32_t cgroup_folder_user(int top, const char *path);
+bool cgroup_folder_user(int top, const char *path, uint32_t *ret);
 
 /**
  * Undoes systemd's escapes ("\x2d"), except those of control characters, which

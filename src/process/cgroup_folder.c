@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
@@ -13,16 +14,19 @@
 
 /* Of the names in a folder; some 50,000 containers. */
 #define NAMES_BYTES ((uint64_t)4 << 20)
+/* Of the processes in one. */
+#define PROCS_BYTES ((uint64_t)1 << 20)
 
 static int look_at(int top, const char *path, uint32_t owner, struct look *looks,
 		   size_t nr)
 {
-	struct tenant who = owner ? (struct tenant){.uid = owner} : TENANT_OF_FOLDERS;
-	char name[PATH_MAX + 1];
+	char name[PATH_MAX];
 	int rc = top;
 
 	if (top < 0)
 		return rc;
+	if (strlen(path) + 1 >= sizeof(name))
+		return -ENAMETOOLONG;
 	/* "./a/b" */
 	snprintf(name, sizeof(name), ".%s", path);
 	for (size_t i = 0; i < nr; i++) {
@@ -30,7 +34,7 @@ static int look_at(int top, const char *path, uint32_t owner, struct look *looks
 		looks[i].name = name;
 		looks[i].fd = -1;
 	}
-	rc = opener_look(top, who, looks, nr);
+	rc = opener_look(top, TENANT_OF_FOLDERS(owner), looks, nr);
 	for (size_t i = 0; i < nr && !rc; i++)
 		rc = looks[i].rc;
 	return rc;
@@ -73,7 +77,25 @@ int cgroup_folder_list(int top, const char *path, uint32_t owner, uint64_t inode
 	return rc;
 }
 
+bool cgroup_folder_has(int top, const char *path, uint32_t pid)
+{
+	_cleanup_(look_deinit) struct look look = {
+		.what = LOOK_PROC_TEXT, .max_bytes = PROCS_BYTES, .fd = -1};
+	char file[PATH_MAX];
+
+	if (snprintf(file, sizeof(file), "%s/cgroup.procs", path) >= (int)sizeof(file) ||
+	    look_at(top, file, 0, &look, 1))
+		return false;
+	for (const char *line = look.text; *line; line += strspn(line, "\n")) {
+		if (strtoul(line, NULL, 10) == pid)
+			return true;
+		line += strcspn(line, "\n");
+	}
+	return false;
+}
+
 bool cgroup_folder_is_late(int rc)
 {
-	return rc == -ETIMEDOUT || rc == -EBUSY;
+	return rc == -ETIMEDOUT || rc == -EBUSY || rc == -EIO || rc == -ENOMEM ||
+	       rc == -EMFILE || rc == -ENFILE;
 }

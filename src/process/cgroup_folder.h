@@ -9,12 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/quota.h"
 #include "opener/look.h"
 
 /**
  * Opens a folder. @top  of the hierarchy, or a negative errno, which is returned;
- * @path  from there: "/" or "/a/b"; @owner  user who pays if it is late; 0: nobody
+ * @path  from there: "/" or "/a/b"; @owner  user whose folders it is in
  * Return: O_PATH, to be closed with close(2), and @ret filled; or -errno; -ETIMEDOUT and
  * -EBUSY: it is late, or was.
  */
@@ -30,7 +29,10 @@ int cgroup_folder_open(int top, const char *path, uint32_t owner, struct look_fa
 int cgroup_folder_list(int top, const char *path, uint32_t owner, uint64_t inode,
 		       char **ret);
 
-/** Does the result say that the folder, or another one, does not answer? */
+/** Is this process in it, as far as that can be seen now? @path  "/a/b", or "" */
+bool cgroup_folder_has(int top, const char *path, uint32_t pid);
+
+/** Does the result say that it could not be looked at now, for whatever reason? */
 bool cgroup_folder_is_late(int rc);
 
 #endif

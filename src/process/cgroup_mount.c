@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "process/cgroup_mount.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "process/cgroup_folder.h"
 
 #define MOUNTINFO_MAX_BYTES (16u << 20)
 #define CGROUP_MAX_BYTES    65536
@@ -369,41 +369,37 @@ const struct cgroup_place *cgroup_place(const struct cgroup_places *places,
 
 /* ---- the root of a namespace ---- */
 
-static bool is_here(const char *dir, const char *own)
+static bool is_here(int top, const char *path, const char *own)
 {
-	_cleanup_fclose_ FILE *procs = NULL;
-	char path[PATH_MAX], line[32];
+	char folder[PATH_MAX];
 
-	if (snprintf(path, sizeof(path), "%s%s/cgroup.procs", dir, own) >=
-	    (int)sizeof(path))
-		return false;
-	procs = fopen(path, "re");
-	while (procs && fgets(line, sizeof(line), procs))
-		if (strtol(line, NULL, 10) == getpid())
-			return true;
-	return false;
+	return snprintf(folder, sizeof(folder), "%s%s", path, own) <
+		       (int)sizeof(folder) &&
+	       cgroup_folder_has(top, folder, (uint32_t)getpid());
 }
 
 /* Searches the directories @depth levels below @path for our cgroup. Changes @path. */
-static bool find_below(char path[PATH_MAX], unsigned int depth, const char *own,
+static bool find_below(int top, char path[PATH_MAX], unsigned int depth, const char *own,
 		       unsigned int *nr_looked_at)
 {
-	_cleanup_closedir_ DIR *dir = NULL;
-	const struct dirent *entry;
+	_cleanup_free_ char *names = NULL;
 	size_t len = strlen(path);
+	char *next;
 
 	if ((*nr_looked_at)++ == MAX_LOOKED_AT)
 		return false;
 	if (!depth)
-		return is_here(path, own);
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir)) && *nr_looked_at < MAX_LOOKED_AT) {
-		if (entry->d_type != DT_DIR || entry->d_name[0] == '.' ||
-		    len + 1 + strlen(entry->d_name) >= PATH_MAX)
+		return is_here(top, path, own);
+	cgroup_folder_list(top, *path ? path : "/", 0, 0, &names);
+	next = names;
+	while (next && *next && *nr_looked_at < MAX_LOOKED_AT) {
+		const char *name = strsep(&next, "\n");
+
+		if (len + 1 + strlen(name) >= PATH_MAX)
 			continue;
 		path[len] = '/';
-		strcpy(path + len + 1, entry->d_name);
-		if (find_below(path, depth - 1, own, nr_looked_at))
+		strcpy(path + len + 1, name);
+		if (find_below(top, path, depth - 1, own, nr_looked_at))
 			return true;
 		path[len] = '\0';
 	}
@@ -412,16 +408,14 @@ static bool find_below(char path[PATH_MAX], unsigned int depth, const char *own,
 
 char *cgroup_namespace_find(const char *mount, const char *root, const char *own)
 {
+	_cleanup_close_ int top = open(mount, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	unsigned int nr_looked_at = 0, depth;
 	const char *root_rest, *own_rest;
-	char path[PATH_MAX];
+	char path[PATH_MAX] = "";
 
 	depth = count_up(root, &root_rest);
-	if (!depth || *root_rest || count_up(own, &own_rest) ||
-	    strlen(mount) >= sizeof(path))
+	if (top < 0 || !depth || *root_rest || count_up(own, &own_rest))
 		return NULL;
-	strcpy(path, mount);
-	if (!find_below(path, depth, own_rest, &nr_looked_at))
-		return NULL;
-	return strdup(path + strlen(mount));
+	return find_below(top, path, depth, own_rest, &nr_looked_at) ? strdup(path)
+								     : NULL;
 }

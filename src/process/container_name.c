@@ -15,6 +15,7 @@
 #include "base/vec.h"
 #include "opener/opener.h"
 #include "process/file.h"
+#include "process/proc_dir.h"
 
 #define MAX_ROOTS        2
 #define MAX_CONFIG_BYTES ((size_t)1 << 20) /* of one container */
@@ -70,6 +71,7 @@ struct container_names {
 	bool found_late; /* a retry found a name, not reported yet */
 	struct hashmap index;
 	uint64_t looked_ns; /* time of the last check of lists and logs; 0: never */
+	bool is_late; /* something did not answer in the last look, which does not count */
 };
 
 struct container_names *container_names_new(const int *root_fds, size_t nr_roots)
@@ -189,10 +191,12 @@ static void look_in_docker(struct container_names *names, int root_fd, const cha
 	struct safe_open how = how_of(root_fd, path, MAX_CONFIG_BYTES);
 	struct look_facts facts;
 	size_t len;
+	int rc;
 
 	snprintf(path, sizeof(path), "/var/lib/docker/containers/%s/config.v2.json", id);
-	if (!safe_open_read(&how, &text, &len, &facts) &&
-	    !container_name_in_docker(text, len, name))
+	rc = safe_open_read(&how, &text, &len, &facts);
+	names->is_late |= proc_dir_is_late(rc);
+	if (!rc && !container_name_in_docker(text, len, name))
 		add_name(names, id, name);
 }
 
@@ -206,6 +210,7 @@ static void look_in_list(struct container_names *names, struct name_place *place
 	size_t len;
 
 	found = safe_open_find(&how, &facts);
+	names->is_late |= proc_dir_is_late(found);
 	if (found < 0 || !has_changed(&place->lists[i], &facts))
 		return;
 	if (!safe_open_read(&how, &text, &len, &facts))
@@ -217,20 +222,21 @@ static void look_in_logs(struct container_names *names, struct name_place *place
 {
 	_cleanup_(look_deinit) struct look look = {
 		.where = LOOK_IN_ROOT, .what = LOOK_HANDLE, .name = LOGS, .fd = -1};
-	_cleanup_(look_deinit) struct look list = {.where = LOOK_ITSELF,
+	_cleanup_(look_deinit) struct look list = {.where = LOOK_BELOW,
 						   .what = LOOK_NAMES,
+						   .name = ".",
 						   .max_bytes = MAX_NAMES_BYTES,
 						   .fd = -1};
 	char *next;
 
-	if (opener_look_at(place->root_fd, (struct tenant){0}, &look) ||
-	    !S_ISDIR(look.facts.mode) || look.facts.uid || look.facts.mode & S_IWOTH ||
-	    !has_changed(&place->logs, &look.facts))
+	opener_look_at(place->root_fd, (struct tenant){0}, &look);
+	names->is_late |= proc_dir_is_late(look.rc);
+	if (look.rc || !S_ISDIR(look.facts.mode) || look.facts.uid ||
+	    look.facts.mode & S_IWOTH || !has_changed(&place->logs, &look.facts))
 		return;
-	if (opener_look_at(look.fd, TENANT_OF_FOLDERS, &list)) {
+	if (opener_look_at(look.fd, TENANT_OF_FOLDERS(0), &list))
 		place->logs = (struct stamp){0};
-		return;
-	}
+	names->is_late |= proc_dir_is_late(list.rc);
 	next = list.text;
 	for (int n = 0; next && *next && n < MAX_LOGS; n++) {
 		char id[CONTAINER_HEX_ID_LEN + 1], name[CONTAINER_NAME_BYTES];
@@ -244,6 +250,7 @@ static void look(struct container_names *names, const char *id, uint64_t now_ns)
 {
 	bool lists_too = !names->looked_ns || now_ns >= names->looked_ns + LOOK_EVERY_NS;
 
+	names->is_late = false;
 	for (size_t i = 0; i < names->nr_places; i++) {
 		look_in_docker(names, names->places[i].root_fd, id);
 		if (!lists_too)
@@ -277,7 +284,7 @@ const char *container_names_find(struct container_names *names, const char *id,
 		entry = add_entry(names, id);
 		if (!entry)
 			return "";
-		entry->nr_looks = 1;
+		entry->nr_looks = !names->is_late;
 		entry->next_ns = now_ns + LOOK_EVERY_NS;
 	}
 	return entry->name ? entry->name : "";
@@ -297,7 +304,7 @@ bool container_names_retry(struct container_names *names, uint64_t now_ns)
 		look(names, id, now_ns);
 		entry = &names->items[i]; /* look() may have moved the array */
 		entry->next_ns = now_ns + LOOK_EVERY_NS;
-		entry->nr_looks += entry->nr_looks < MAX_LOOKS;
+		entry->nr_looks += !names->is_late && entry->nr_looks < MAX_LOOKS;
 	}
 	found = names->found_late;
 	names->found_late = false;

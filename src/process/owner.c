@@ -16,6 +16,7 @@
 #include "base/vec.h"
 #include "opener/opener.h"
 #include "process/cgroup.h"
+#include "process/cgroup_folder.h"
 #include "process/cgroup_mount.h"
 #include "process/container_name.h"
 
@@ -34,6 +35,7 @@ struct sampled_cgroup {
 
 struct process_owners {
 	struct container_names *containers;
+	bool has_late; /* some owner is */
 	char *v2; /* path of its mount; heap */
 	int v2_fd; /* -1: cgroup ids cannot be resolved */
 	struct sampled_cgroup **cgroups; /* separate allocations: rows point at them */
@@ -157,7 +159,10 @@ static void fill_by_cgroup(struct process_table *t, uint32_t hierarchy, uid_t ui
 	struct cgroup_owner found;
 
 	cgroup_owner_at(cgroup_place(&t->places, hierarchy), uid, path, len, &found);
+	owner->hierarchy = hierarchy;
 	owner->by_v2 = !hierarchy;
+	owner->is_late = found.is_late;
+	t->owners->has_late |= found.is_late;
 	owner->cgroup = strpool_add_n(t->pool, path, len);
 	owner->container = strpool_add(t->pool, found.container);
 	owner->runtime = strpool_add(t->pool, container_runtime_name(found.runtime));
@@ -352,60 +357,66 @@ void owner_fill(struct process_table *t, struct image *img)
 /* ---- owners by cgroup id ---- */
 
 /*
- * Finds the path below the mount, "/a/b" or "/". Return: its length; 0: the cgroup is
- * gone or not accessible.
+ * Finds the path below the mount, "/a/b" or "/", terminated. Return: 0; -ENOENT: the cgroup is
+ * gone; another negative errno: it is not accessible, or see cgroup_folder_is_late().
  */
-static size_t find_path(const struct process_owners *o, uint64_t id, char *path,
-			size_t size)
+static int find_path(const struct process_owners *o, uint64_t id, char *path, size_t size)
 {
 	_cleanup_(look_deinit) struct look look = {
 		.where = LOOK_BELOW, .what = LOOK_CGROUP_PATH, .fd = -1};
 	size_t skip = strlen(o->v2), len;
 	char number[24];
+	int rc;
 
 	snprintf(number, sizeof(number), "%" PRIu64, id);
 	look.name = number;
-	if (opener_look_at(o->v2_fd, TENANT_OF_FOLDERS, &look))
-		return 0;
+	rc = opener_look_at(o->v2_fd, TENANT_OF_FOLDERS(0), &look);
+	if (rc)
+		return rc;
 	len = maps_text_without_deleted(look.text, look.len);
-	if (len < skip || memcmp(look.text, o->v2, skip) || len - skip >= size ||
+	if (len < skip || memcmp(look.text, o->v2, skip) || len - skip + 1 >= size ||
 	    (len > skip && look.text[skip] != '/'))
-		return 0;
-	memcpy(path, look.text + skip, len - skip);
+		return -ENOENT;
+	snprintf(path, size, "%.*s", (int)(len - skip), look.text + skip);
 	if (len == skip)
-		path[len++ - skip] = '/';
-	return len - skip;
+		strcpy(path, "/");
+	return 0;
 }
 
-/* Return: NULL: the cgroup is gone, or there is no place for it, or not for its user. */
-static struct sampled_cgroup *add_cgroup(struct process_table *t, uint64_t id)
+/* Return: 0; -ENOENT: no place is left for it, or for its user; or as find_path(). */
+static int keep_cgroup(struct process_owners *o, struct sampled_cgroup *known)
+{
+	if (!quota_take(&o->quota, known->payer, 1))
+		return -ENOENT;
+	if (!vec_grow(&o->cgroups, &o->cap_cgroups, o->nr_cgroups + 1,
+		      sizeof(*o->cgroups), o->max_cgroups) &&
+	    !hashmap_add(&o->by_id, hash_u64(0, known->id), (uint32_t)o->nr_cgroups)) {
+		o->cgroups[o->nr_cgroups++] = known;
+		return 0;
+	}
+	quota_refuse_full(&o->quota, known->payer, 1);
+	quota_give(&o->quota, known->payer, 1);
+	return -ENOENT;
+}
+
+static int add_cgroup(struct process_table *t, uint64_t id, struct sampled_cgroup **ret)
 {
 	_cleanup_free_ struct sampled_cgroup *known = calloc(1, sizeof(*known));
 	struct process_owners *o = t->owners;
 	char path[PATH_MAX];
-	size_t len = find_path(o, id, path, sizeof(path) - 1);
-	struct tenant who;
+	int rc = known ? find_path(o, id, path, sizeof(path)) : -ENOMEM;
 
-	if (!known || !len)
-		return NULL;
-	path[len] = '\0';
-	who = (struct tenant){.uid = cgroup_folder_user(o->v2_fd, path)};
-	if (!quota_take(&o->quota, who, 1))
-		return NULL;
-	if (vec_grow(&o->cgroups, &o->cap_cgroups, o->nr_cgroups + 1, sizeof(*o->cgroups),
-		     o->max_cgroups) ||
-	    hashmap_add(&o->by_id, hash_u64(0, id), (uint32_t)o->nr_cgroups)) {
-		quota_refuse_full(&o->quota, who, 1);
-		quota_give(&o->quota, who, 1);
-		return NULL;
-	}
+	if (rc)
+		return rc;
 	known->id = id;
-	known->payer = who;
-	strpool_serve(t->pool, who);
-	fill_by_cgroup(t, 0, CGROUP_NO_UID, path, len, &known->owner);
+	if (!cgroup_folder_user(o->v2_fd, path, &known->payer.uid))
+		return -EBUSY;
+	strpool_serve(t->pool, known->payer);
+	fill_by_cgroup(t, 0, CGROUP_NO_UID, path, strlen(path), &known->owner);
 	strpool_serve(t->pool, (struct tenant){0});
-	o->cgroups[o->nr_cgroups++] = known;
-	return take_ptr(known);
+	rc = known->owner.is_late ? -EBUSY : keep_cgroup(o, known);
+	*ret = rc ? NULL : take_ptr(known);
+	return rc;
 }
 
 static bool is_id(uint32_t item, const void *key, const void *ctx)
@@ -419,17 +430,21 @@ const struct process_owner *process_owners_find(struct process_table *t,
 {
 	struct process_owners *o = t->owners;
 	uint64_t hash = hash_u64(0, cgroup_id), *gone = &o->gone[hash % MAX_GONE];
-	struct sampled_cgroup *known;
+	struct sampled_cgroup *known = NULL;
 	uint32_t item;
+	int rc = 0;
 
 	if (o->v2_fd < 0 || !cgroup_id || *gone == cgroup_id)
 		return NULL;
 	item = hashmap_get(&o->by_id, hash, is_id, &cgroup_id, o);
-	known = item == HASHMAP_NONE ? add_cgroup(t, cgroup_id) : o->cgroups[item];
-	if (!known) {
+	if (item == HASHMAP_NONE)
+		rc = add_cgroup(t, cgroup_id, &known);
+	else
+		known = o->cgroups[item];
+	if (!known && !cgroup_folder_is_late(rc))
 		*gone = cgroup_id;
+	if (!known)
 		return NULL;
-	}
 	if (known->used_ns < time_ns)
 		known->used_ns = time_ns;
 	return &known->owner;
@@ -470,8 +485,28 @@ static void refresh(struct process_table *t, struct process_owner *owner, uint64
 						      owner->container, now_ns));
 }
 
+/* Its children have it from their parent, so they are late, too. */
+static void fill_again(struct process_table *t, struct image *img)
+{
+	struct process_owner *owner = &img->proc.owner;
+
+	if (!owner->is_late)
+		return;
+	strpool_serve(t->pool, img->proc.tenant);
+	fill_by_cgroup(t, owner->hierarchy, img->proc.uid, owner->cgroup,
+		       strlen(owner->cgroup), owner);
+	image_find_tenant(t, img, NULL);
+	strpool_serve(t->pool, (struct tenant){0});
+}
+
 void process_owners_refresh(struct process_table *t, uint64_t now_ns)
 {
+	bool has_late = t->owners->has_late;
+
+	t->owners->has_late = false;
+	for (size_t i = 0; has_late && i < t->nr_ids; i++)
+		if (t->images[i])
+			fill_again(t, t->images[i]);
 	if (!container_names_retry(t->owners->containers, now_ns))
 		return;
 	for (size_t i = 0; i < t->nr_ids; i++)

@@ -46,7 +46,7 @@ const struct process_owner *process_owners_find(struct process_table *t,
 /** Forgets cgroup ids that no sample has had since @before_ns, or that were not found. */
 void process_owners_forget(struct process_owners *o, uint64_t before_ns);
 
-/** Retries missing names of containers. */
+/** Looks again for owners that were late, and for missing names of containers. */
 void process_owners_refresh(struct process_table *t, uint64_t now_ns);
 
 /** Moves the names of one owner, or of all by cgroup id, to @pool. */

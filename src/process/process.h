@@ -52,7 +52,9 @@ struct process_owner {
 	const char *pod; /* Kubernetes pod uid */
 	const char *unit; /* systemd service or scope */
 	const char *exe; /* path of its executable, in its own root */
+	uint32_t hierarchy; /* of cgroup; 0: v2 */
 	bool by_v2; /* cgroup is a path of cgroup v2 */
+	bool is_late; /* who named the container could not be looked at; it is tried again */
 };
 
 struct process {

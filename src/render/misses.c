@@ -171,12 +171,13 @@ static const struct loss_text losses[] = {
 	     "lower "
 	     "-F, or for a shorter time"),
 	LOSS(targets_late, "time", "times",
-	     "a process or a file of one did not answer: it has no names. A file system "
-	     "that does not respond, or a process that blocks its readers; -v tells "
-	     "which"),
+	     "a process, a file of one, or a folder of cgroups did not answer: it has no "
+	     "names, or is not chosen. A file system that does not respond, or a process "
+	     "that blocks its readers; -v tells which"),
 	LOSS(targets_refused, "time", "times",
-	     "a process was not looked at, because too many of its user did not "
-	     "answer, or were slow: it has no names"),
+	     "a process or a folder of cgroups was not looked at, because too many of "
+	     "its "
+	     "user did not answer, or were slow: it has no names, or is not chosen"),
 	LOSS(decoder_put_off, "time", "times",
 	     "a file had to wait until it was opened or decoded, or has no names or no "
 	     "lines of definitions, because those of its user or container took too "

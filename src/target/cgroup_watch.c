@@ -376,7 +376,9 @@ static struct known *watch(struct cgroup_watch *set, struct known *dir, int fd)
 	}
 	if (wd >= 0)
 		inotify_rm_watch(set->inotify_fd, wd);
-	quota_refuse_full(&set->watches, who, 1);
+	/* One that its user has closed to others cannot be watched. */
+	if (wd >= 0 || errno == ENOSPC || errno == ENOMEM)
+		quota_refuse_full(&set->watches, who, 1);
 	quota_give(&set->watches, who, 1);
 	return dir;
 }
@@ -452,7 +454,7 @@ static uint32_t owner_of(const struct cgroup_watch *set, const struct above *abo
 
 	if (above->uid || !facts->uid)
 		return above->uid;
-	uid = cgroup_folder_user(top_of(set, above->mount), set->path);
+	cgroup_folder_user(top_of(set, above->mount), set->path, &uid);
 	return uid ? uid : facts->uid;
 }
 
@@ -465,6 +467,14 @@ static bool has_place(struct cgroup_watch *set, uint32_t uid)
 	return true;
 }
 
+/* Nothing below it is looked at, so nothing may be forgotten in this walk. @dir  may be NULL */
+static void put_off(struct cgroup_watch *set, struct known *dir)
+{
+	if (dir)
+		dir->walk = set->walk;
+	set->is_incomplete = set->is_cut = set->has_late = true;
+}
+
 /* Looks at the current directory. */
 static void visit(struct cgroup_watch *set, const struct above *above)
 {
@@ -475,8 +485,12 @@ static void visit(struct cgroup_watch *set, const struct above *above)
 	bool descend = true;
 	uint32_t mask;
 
-	mask = set->handlers.match(set->handlers.ctx, mount, set->path, &descend) &
-	       ~above->mask;
+	mask = set->handlers.match(set->handlers.ctx, mount, set->path, &descend);
+	if (mask == CGROUP_WATCH_UNKNOWN) {
+		put_off(set, dir);
+		return;
+	}
+	mask &= ~above->mask;
 	if (!descend && !mask) {
 		if (dir)
 			forget_tree(set, mount);
@@ -543,12 +557,14 @@ static void begin_reading(struct cgroup_watch *set, struct dir_reader *reader,
 	rc = cgroup_folder_list(top_of(set, dir->mount), set->path, dir->uid, dir->id,
 				&reader->names);
 	reader->next = reader->names;
-	if (rc == -ESTALE) /* its event or the next walk tells of it */
-		set->is_incomplete = true;
-	else if (rc == -EFBIG)
+	if (rc == -EFBIG) {
 		miss(set);
-	else if (rc)
+		set->is_cut |= !dir->uid;
+	} else if (rc == -ESTALE) { /* its event or the next walk tells of it */
+		set->is_incomplete = true;
+	} else if (rc) {
 		cannot_read(set, dir->mount, dir->uid, rc);
+	}
 }
 
 /* Sets the current path to @name in @parent. Return: false if it does not fit. */

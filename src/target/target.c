@@ -357,6 +357,8 @@ static uint32_t match_owner(struct target_cgroups *c, const struct cgroup_mount 
 		return 0;
 	cgroup_owner_at(place->root ? place : NULL, CGROUP_NO_UID, path, strlen(path),
 			&owner);
+	if (owner.is_late)
+		return CGROUP_WATCH_UNKNOWN;
 	if (owner.container[0])
 		name = container_names_find(c->names, owner.container, clock_now_ns());
 	if (!c->is_started) {
@@ -384,6 +386,8 @@ static uint32_t on_match(void *ctx, const struct cgroup_mount *mount, const char
 	bool descend = c->has_owners;
 	uint32_t mask = match_owner(c, mount, path);
 
+	if (mask == CGROUP_WATCH_UNKNOWN)
+		return mask;
 	for (size_t i = 0; i < c->nr_wanted; i++) {
 		struct wanted_cgroup *w = &c->wanted[i];
 		const char *wanted = w->paths[mount - c->mounts.at];

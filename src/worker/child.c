@@ -386,13 +386,17 @@ size_t child_max_undead(struct tenant who)
 
 bool child_has_room(struct tenant who)
 {
-	size_t nr = 0;
+	size_t nr = 0, nr_at_folders = 0;
 
 	if (!nr_undead)
 		return true;
 	reap_undead();
 	for (size_t i = 0; i < nr_undead; i++)
 		nr += tenant_is_same(undead[i].who, who);
+	for (size_t i = 0; i < nr_undead; i++)
+		nr_at_folders += undead[i].who.container == TENANT_FOLDERS;
+	if (who.container == TENANT_FOLDERS && nr_at_folders >= CHILD_MAX_UNDEAD_FOLDERS)
+		return false;
 	if (nr_undead >= CHILD_MANY_UNDEAD)
 		return !nr && !tenant_is_same(who, TENANT_UNKNOWN);
 	return nr < child_max_undead(who);

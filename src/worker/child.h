@@ -30,11 +30,12 @@ struct child {
  * it has none yet. With CHILD_MAX_UNDEAD no child is started any more, but those that
  * run still serve tenants that have none.
  */
-#define CHILD_MAX_UNDEAD_TENANT 2
-#define CHILD_MAX_UNDEAD_ROOT   8
-#define CHILD_MANY_UNDEAD       32
-#define CHILD_MAX_UNDEAD        64
-#define CHILD_MAX_RUNNING       8 /* workers of this process, each may get stuck */
+#define CHILD_MAX_UNDEAD_TENANT  2
+#define CHILD_MAX_UNDEAD_ROOT    8
+#define CHILD_MAX_UNDEAD_FOLDERS 8 /* of all TENANT_FOLDERS */
+#define CHILD_MANY_UNDEAD        32
+#define CHILD_MAX_UNDEAD         64
+#define CHILD_MAX_RUNNING        8 /* workers of this process, each may get stuck */
 
 /* How long to wait for a child after SIGKILL before it is put aside. */
 #define CHILD_KILL_WAIT_MS 200

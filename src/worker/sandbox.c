@@ -100,25 +100,12 @@ static const uint32_t of_opener[] = {
 #ifdef HAS_ADDRESS_SANITIZER
 	SYS_write,
 #endif
-	SYS_openat2,
-	SYS_read,
-	SYS_pread64,
-	SYS_readlinkat,
-	SYS_statx,
-	SYS_newfstatat,
-	SYS_fstat,
-	SYS_fstatfs,
-	SYS_getdents64,
-	SYS_lseek,
-	SYS_fgetxattr,
-	SYS_setfsuid,
-	SYS_setfsgid,
-	SYS_getgroups,
-	SYS_setgroups,
-	SYS_capget,
-	SYS_capset,
-	SYS_name_to_handle_at,
-	SYS_open_by_handle_at,
+	SYS_openat2,    SYS_read,      SYS_pread64,
+	SYS_readlinkat, SYS_statx,     SYS_newfstatat,
+	SYS_fstat,      SYS_fstatfs,   SYS_getdents64,
+	SYS_lseek,      SYS_fgetxattr, SYS_setfsuid,
+	SYS_setfsgid,   SYS_getgroups, SYS_setgroups,
+	SYS_capget,     SYS_capset,    SYS_name_to_handle_at,
 };
 
 static const struct sock_filter mprotect_block[] = {
@@ -155,6 +142,12 @@ static const struct sock_filter opener_blocks[] = {
 	IS(SYS_openat, 0, 4),
 	LOAD(ARG(2)),
 	HAS(O_ACCMODE | O_CREAT | O_TRUNC, 1, 0),
+	ALLOW,
+	REFUSE,
+	/* Folders of cgroups, by their numbers: it opens nothing. */
+	IS(SYS_open_by_handle_at, 0, 4),
+	LOAD(ARG(2)),
+	IS(O_PATH | O_CLOEXEC, 0, 1),
 	ALLOW,
 	REFUSE,
 };

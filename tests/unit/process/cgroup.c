@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "lib/scratch.h"
+#include "lib/slow_opener.h"
 
 #define ID    "3f4b9d2c5a6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f7a8"
 #define ID2   "a8f4b9d2c5a6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f73"
@@ -335,6 +336,14 @@ static void names_in_folders_of_users(void **state)
 	assert_int_equal(rmdir(top), 0);
 }
 
+static uint32_t user_of(int top, const char *path)
+{
+	uint32_t user;
+
+	assert_true(cgroup_folder_user(top, path, &user));
+	return user;
+}
+
 /* The first folder from the top that is not root's decides, whoever has those in it. */
 static void whose_a_folder_is(void **state)
 {
@@ -348,17 +357,17 @@ static void whose_a_folder_is(void **state)
 	assert_int_equal(mkdirat(dir, "a", 0755), 0);
 	assert_int_equal(mkdirat(dir, "a/b", 0755), 0);
 	assert_int_equal(mkdirat(dir, "a/b/c", 0755), 0);
-	assert_int_equal(cgroup_folder_user(dir, "/"), geteuid());
-	assert_int_equal(cgroup_folder_user(dir, "/a/b"), geteuid());
+	assert_int_equal(user_of(dir, "/"), geteuid());
+	assert_int_equal(user_of(dir, "/a/b"), geteuid());
 	if (!geteuid()) {
 		assert_int_equal(fchownat(dir, "a/b", 1000, (gid_t)-1, 0), 0);
 		assert_int_equal(fchownat(dir, "a/b/c", 100000, (gid_t)-1, 0), 0);
-		assert_int_equal(cgroup_folder_user(dir, "/a"), 0);
-		assert_int_equal(cgroup_folder_user(dir, "/a/b"), 1000);
-		assert_int_equal(cgroup_folder_user(dir, "/a/b/c"), 1000);
-		assert_int_equal(cgroup_folder_user(dir, "/a/b/gone/c"), 1000);
-		assert_int_equal(cgroup_folder_user(dir, "/gone/c"), 0);
-		assert_int_equal(cgroup_folder_user(-1, "/a/b"), 0);
+		assert_int_equal(user_of(dir, "/a"), 0);
+		assert_int_equal(user_of(dir, "/a/b"), 1000);
+		assert_int_equal(user_of(dir, "/a/b/c"), 1000);
+		assert_int_equal(user_of(dir, "/a/b/gone/c"), 1000);
+		assert_int_equal(user_of(dir, "/gone/c"), 0);
+		assert_int_equal(user_of(-1, "/a/b"), 0);
 	}
 	scratch_remove(top);
 }
@@ -370,6 +379,35 @@ static void repeat(char *to, size_t size, const char *what)
 	for (size_t i = 0; i + 1 < size; i++)
 		to[i] = what[i % n];
 	to[size - 1] = '\0';
+}
+
+/* Until it is looked at again. */
+static void a_late_owner_is_said_to_be_late(void **state)
+{
+	struct cgroup_place place = {.fd = -1};
+	char top[SCRATCH_BYTES], expected[128];
+	struct cgroup_mount mount = {.path = top};
+	const char *path = "/docker-" ID ".scope";
+	struct cgroup_owner owner;
+	uint32_t user;
+
+	(void)state;
+	scratch_make(top, 0755);
+	assert_true(cgroup_place_open(&place, &mount));
+	assert_int_equal(opener_begin(NULL), 0);
+	assert_true(cgroup_folder_user(place.fd, "/", &user));
+	kill(slow_opener_pid(), SIGSTOP);
+	assert_true(cgroup_owner_at(&place, SOMEBODY, path, strlen(path), &owner));
+	assert_true(owner.is_late);
+	assert_string_equal(owner.container, "1001/" ID);
+	assert_false(cgroup_folder_user(place.fd, "/", &user));
+	opener_end();
+	assert_true(cgroup_owner_at(&place, SOMEBODY, path, strlen(path), &owner));
+	assert_false(owner.is_late);
+	snprintf(expected, sizeof(expected), geteuid() ? "%u/" ID : ID, geteuid());
+	assert_string_equal(owner.container, expected);
+	cgroup_place_close(&place);
+	scratch_remove(top);
 }
 
 static void long_paths(void **state)
@@ -505,6 +543,7 @@ int main(void)
 		cmocka_unit_test(who_named_it_may_be_unknown),
 		cmocka_unit_test(names_in_folders_of_users),
 		cmocka_unit_test(whose_a_folder_is),
+		cmocka_unit_test(a_late_owner_is_said_to_be_late),
 		cmocka_unit_test(long_paths),
 		cmocka_unit_test(hierarchies),
 		cmocka_unit_test(slices_of_users),

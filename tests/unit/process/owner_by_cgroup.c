@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/strpool.h"
-#include "opener/opener.h"
+#include "lib/slow_opener.h"
 #include "process/cgroup_mount.h"
 
 #define ID "3f4b9d2c5a6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f7a8"
@@ -164,6 +164,22 @@ static void unknown_number_is_asked_once(void **state)
 	opener_end();
 }
 
+static void a_late_answer_is_not_final(void **state)
+{
+	const struct process_owner *owner;
+
+	(void)state;
+	needs_v2();
+	assert_int_equal(opener_begin(NULL), 0);
+	assert_non_null(process_table_cgroup(table, number(outer), 1));
+	kill(slow_opener_pid(), SIGSTOP);
+	assert_null(process_table_cgroup(table, number(inner), 2));
+	owner = process_table_cgroup(table, number(inner), 3);
+	assert_non_null(owner);
+	assert_string_equal(owner->container, ID);
+	opener_end();
+}
+
 static void root_is_a_cgroup(void **state)
 {
 	const struct process_owner *owner;
@@ -286,6 +302,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(unknown_number_tells_nothing, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(unknown_number_is_asked_once, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_late_answer_is_not_final, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(root_is_a_cgroup, setup, teardown),
 		cmocka_unit_test_setup_teardown(old_ones_are_forgotten, setup, teardown),

@@ -11,12 +11,13 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/stat.h>
 #include <sys/stat.h>
 
 #include "fake_proc.h"
-#include "opener/opener.h"
+#include "lib/slow_opener.h"
 #include "process/image.h"
 
 #define TICK      10000000ull
@@ -572,6 +573,44 @@ static void many_processes_need_few_requests(void **state)
 	opener_end();
 }
 
+/* Two late looks at folders of cgroups: none is made any more. */
+static void hold_folders(void)
+{
+	_cleanup_close_ int dir = open("/", O_PATH | O_CLOEXEC);
+	struct look look = {.where = LOOK_BELOW, .what = LOOK_OWNERS, .name = "."};
+
+	assert_int_equal(opener_look_at(dir, TENANT_OF_FOLDERS(0), &look), 0);
+	look_deinit(&look);
+	for (int i = 0; i < 2; i++) {
+		kill(slow_opener_pid(), SIGSTOP);
+		assert_int_equal(opener_look_at(dir, TENANT_OF_FOLDERS(0), &look),
+				 -ETIMEDOUT);
+		assert_int_equal(opener_look_at(dir, (struct tenant){0}, &look), 0);
+		look_deinit(&look);
+	}
+	assert_int_equal(opener_look_at(dir, TENANT_OF_FOLDERS(0), &look), -EBUSY);
+}
+
+/* It has its right name as soon as they are looked at again. */
+static void whose_folder_is_late_is_found_later(void **state)
+{
+	struct process *p;
+
+	(void)state;
+	if (geteuid() || !is_possible())
+		skip();
+	assert_int_equal(opener_begin(NULL), 0);
+	hold_folders();
+	ids.uid = 1000;
+	p = sample_child(200, "0::" CONTAINER "\n");
+	assert_string_equal(p->owner.container, "1000/" ID);
+	process_table_refresh(table, fake_now_ns());
+	assert_string_equal(p->owner.container, "1000/" ID);
+	opener_end();
+	process_table_refresh(table, fake_now_ns());
+	assert_string_equal(p->owner.container, ID);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -592,6 +631,7 @@ int main(void)
 		TEST(what_a_second_program_needs_is_read),
 		TEST(its_number_is_that_of_its_earlier_programs),
 		TEST(many_processes_need_few_requests),
+		TEST(whose_folder_is_late_is_found_later),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,6 +70,30 @@ static void what_does_not_die_is_put_aside(void **state)
 	assert_int_equal(errno, ECHILD);
 }
 
+/* Whoever holds them: folders of any number of users are not what all helpers wait for. */
+static void all_folders_together_have_few(void **state)
+{
+	uint64_t cpu_ns[CHILD_MAX_UNDEAD_FOLDERS] = {0};
+
+	if (!freezer_is_there(state))
+		skip();
+	for (uint32_t i = 0; i < CHILD_MAX_UNDEAD_FOLDERS; i++) {
+		struct child child;
+
+		assert_true(child_has_room(TENANT_OF_FOLDERS(1000 + i)));
+		assert_int_equal(child_spawn(&child), 0);
+		freezer_freeze(child.pid);
+		child_kill(&child, TENANT_OF_FOLDERS(1000 + i), 0, &cpu_ns[i]);
+	}
+	assert_int_equal(child_nr_undead(), CHILD_MAX_UNDEAD_FOLDERS);
+	assert_false(child_has_room(TENANT_OF_FOLDERS(0)));
+	assert_true(child_has_room(user(1000)));
+	freezer_thaw();
+	for (int i = 0; i < 6000 && child_nr_undead(); i++)
+		usleep(10000);
+	assert_int_equal(child_nr_undead(), 0);
+}
+
 static int op_pid(struct worker_call *call, struct wire_reader *request, const int *fds,
 		  size_t nr_fds, struct wire_writer *reply)
 {
@@ -237,6 +261,8 @@ int main(int argc, char **argv)
 	static const worker_op ops[] = {op_pid};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_does_not_die_is_put_aside,
+						freezer_set_up, freezer_tear_down),
+		cmocka_unit_test_setup_teardown(all_folders_together_have_few,
 						freezer_set_up, freezer_tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_user_with_stuck_children_stops_only_its_own_calls,

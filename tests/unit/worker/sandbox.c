@@ -252,6 +252,9 @@ static void try_names(struct wire_writer *reply)
 	TRY("openat write", SYS_openat, AT_FDCWD, "/tmp/x", O_WRONLY);
 	TRY("openat create", SYS_openat, AT_FDCWD, "/tmp/x", O_RDONLY | O_CREAT, 0600);
 	TRY("openat truncate", SYS_openat, AT_FDCWD, "/tmp/x", O_RDONLY | O_TRUNC);
+	TRY("by handle", SYS_open_by_handle_at, AT_FDCWD, NULL, O_RDONLY | O_CLOEXEC);
+	TRY("by handle truncate", SYS_open_by_handle_at, AT_FDCWD, NULL,
+	    O_PATH | O_CLOEXEC | O_TRUNC);
 	TRY("unlinkat", SYS_unlinkat, AT_FDCWD, "/tmp/nothing", 0);
 	TRY("mkdirat", SYS_mkdirat, AT_FDCWD, "/tmp/nothing", 0);
 	TRY("mknodat", SYS_mknodat, AT_FDCWD, "/tmp/nothing", S_IFREG, 0);
