@@ -23,10 +23,10 @@
  * Most late looks in OPENER_LATE_S seconds, after which nobody's are made. So many of them
  * may take OPENER_MS; and so many requests for several processes may be late, and one for
  * which nobody is to blame, with its check (is_cgroup_late()). In all the collector waits
- * for less than 4.5 s of 20 s, and 10 ms more for each process that is killed.
+ * for less than 3.5 s of 20 s, and 10 ms more for each process that is killed.
  */
 #define MAX_LATE        64
-#define MAX_PATIENT     8
+#define MAX_PATIENT     4
 #define MAX_LATE_GROUPS 2
 
 #define CGROUP          "cgroup" /* in /proc/PID */
@@ -289,10 +289,26 @@ static void note_late(struct tenant who)
 	opener.next_late = (opener.next_late + 1) % MAX_LATE;
 }
 
+/* Any user can hold folders of many others: they shall not use up what all have. */
+static bool are_folders_paused(struct tenant who)
+{
+	size_t nr = 0;
+
+	if (who.container != TENANT_FOLDERS || !who.uid)
+		return false;
+	for (size_t i = 0; i < MAX_LATE; i++)
+		nr += opener.late[i].time_ns &&
+		      opener.late[i].who.container == TENANT_FOLDERS &&
+		      clock_now_ns() - opener.late[i].time_ns <
+			      OPENER_LATE_S * CLOCK_SECOND_NS;
+	return nr >= CHILD_MAX_UNDEAD_FOLDERS;
+}
+
 /* @where  LOOK_BELOW: in /proc */
 static bool is_paused(struct tenant who, enum look_where where)
 {
 	return nr_late(&who) >= child_max_undead(who) || nr_late(NULL) == MAX_LATE ||
+	       are_folders_paused(who) ||
 	       (where == LOOK_BELOW &&
 		time_share_is_used_up(&opener.proc_share, who, clock_now_ns()));
 }
@@ -452,6 +468,9 @@ static void charge(struct tenant who, const struct look *look, uint64_t slow_ns)
 							     : &opener.file_share;
 	uint64_t now_ns = clock_now_ns();
 
+	/* Where the kernel is slow to make a cgroup, its folder is slow to answer. */
+	if (tenant_is_same(who, TENANT_OF_FOLDERS(0)))
+		return;
 	time_share_took(share, who, now_ns - slow_ns, now_ns);
 }
 

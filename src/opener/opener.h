@@ -30,7 +30,7 @@
 /*
  * Longest time of one request, in which its process sleeps or runs. After two
  * requests in OPENER_LATE_S seconds took longer, it is shorter for tenants that were late
- * themselves, or are not known; after eight, for all. An answer takes less than a
+ * themselves, or are not known; after four, for all. An answer takes less than a
  * millisecond unless a disk or a server is slow. After 64, no look is made.
  */
 #define OPENER_MS      250

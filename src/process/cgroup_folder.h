@@ -13,7 +13,7 @@
 
 /**
  * Opens a folder. @top  of the hierarchy, or a negative errno, which is returned;
- * @path  from there: "/" or "/a/b"; @owner  user whose folders it is in
+ * @path  from there: "/" or "/a/b"; @owner  user whose folders it is in; TENANT_UNKNOWN_UID: not known
  * Return: O_PATH, to be closed with close(2), and @ret filled; or -errno; -ETIMEDOUT and
  * -EBUSY: it is late, or was.
  */

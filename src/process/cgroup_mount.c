@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/quota.h"
 #include "process/cgroup_folder.h"
 
 #define MOUNTINFO_MAX_BYTES (16u << 20)
@@ -225,7 +226,9 @@ int cgroup_mounts_read(struct cgroup_mounts *ret)
 	for (size_t i = 0; i < ret->nr; i++) {
 		struct cgroup_mount *m = &ret->at[i];
 
-		m->base = m->own ? cgroup_namespace_find(m->path, m->root, m->own) : NULL;
+		if (m->own)
+			m->base = cgroup_namespace_find(m->path, m->root, m->own,
+							&ret->is_late);
 	}
 	return rc;
 }
@@ -380,7 +383,7 @@ static bool is_here(int top, const char *path, const char *own)
 
 /* Searches the directories @depth levels below @path for our cgroup. Changes @path. */
 static bool find_below(int top, char path[PATH_MAX], unsigned int depth, const char *own,
-		       unsigned int *nr_looked_at)
+		       unsigned int *nr_looked_at, bool *ret_is_late)
 {
 	_cleanup_free_ char *names = NULL;
 	size_t len = strlen(path);
@@ -390,7 +393,8 @@ static bool find_below(int top, char path[PATH_MAX], unsigned int depth, const c
 		return false;
 	if (!depth)
 		return is_here(top, path, own);
-	cgroup_folder_list(top, *path ? path : "/", 0, 0, &names);
+	*ret_is_late |= cgroup_folder_is_late(cgroup_folder_list(
+		top, *path ? path : "/", TENANT_UNKNOWN_UID, 0, &names));
 	next = names;
 	while (next && *next && *nr_looked_at < MAX_LOOKED_AT) {
 		const char *name = strsep(&next, "\n");
@@ -399,14 +403,15 @@ static bool find_below(int top, char path[PATH_MAX], unsigned int depth, const c
 			continue;
 		path[len] = '/';
 		strcpy(path + len + 1, name);
-		if (find_below(top, path, depth - 1, own, nr_looked_at))
+		if (find_below(top, path, depth - 1, own, nr_looked_at, ret_is_late))
 			return true;
 		path[len] = '\0';
 	}
 	return false;
 }
 
-char *cgroup_namespace_find(const char *mount, const char *root, const char *own)
+char *cgroup_namespace_find(const char *mount, const char *root, const char *own,
+			    bool *ret_is_late)
 {
 	_cleanup_close_ int top = open(mount, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	unsigned int nr_looked_at = 0, depth;
@@ -416,6 +421,7 @@ char *cgroup_namespace_find(const char *mount, const char *root, const char *own
 	depth = count_up(root, &root_rest);
 	if (top < 0 || !depth || *root_rest || count_up(own, &own_rest))
 		return NULL;
-	return find_below(top, path, depth, own_rest, &nr_looked_at) ? strdup(path)
-								     : NULL;
+	if (find_below(top, path, depth, own_rest, &nr_looked_at, ret_is_late))
+		return strdup(path);
+	return NULL;
 }

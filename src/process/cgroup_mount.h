@@ -30,6 +30,7 @@ struct cgroup_mount {
 struct cgroup_mounts {
 	struct cgroup_mount at[CGROUP_MOUNTS_MAX];
 	size_t nr;
+	bool is_late; /* folders did not answer, so that base may be missing */
 };
 
 /**
@@ -109,9 +110,11 @@ char *cgroup_namespace_to_mount(const char *root, const char *base, const char *
  *
  * @mount  path of the mount
  * @own    our path in its hierarchy, from /proc/self/cgroup
+ * @ret_is_late  set to true if a folder did not answer, else left
  * Return: heap; NULL: @root is not above the namespace, or the search found nothing in
  * the first 4096 directories.
  */
-char *cgroup_namespace_find(const char *mount, const char *root, const char *own);
+char *cgroup_namespace_find(const char *mount, const char *root, const char *own,
+			    bool *ret_is_late);
 
 #endif

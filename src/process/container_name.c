@@ -14,8 +14,8 @@
 #include "base/io.h"
 #include "base/vec.h"
 #include "opener/opener.h"
+#include "process/cgroup_folder.h"
 #include "process/file.h"
-#include "process/proc_dir.h"
 
 #define MAX_ROOTS        2
 #define MAX_CONFIG_BYTES ((size_t)1 << 20) /* of one container */
@@ -71,7 +71,8 @@ struct container_names {
 	bool found_late; /* a retry found a name, not reported yet */
 	struct hashmap index;
 	uint64_t looked_ns; /* time of the last check of lists and logs; 0: never */
-	bool is_late; /* something did not answer in the last look, which does not count */
+	/* Something did not answer: in the last look; in the last one at lists and logs. */
+	bool is_late, lists_are_late;
 };
 
 struct container_names *container_names_new(const int *root_fds, size_t nr_roots)
@@ -151,13 +152,14 @@ static void add_name(void *ctx, const char *id, const char *name)
 {
 	struct container_names *names = ctx;
 	struct named_container *entry = find_entry(names, id);
+	bool is_asked_for = entry;
 
 	if (!entry)
 		entry = add_entry(names, id);
 	if (!entry || entry->name)
 		return;
 	entry->name = strdup(name);
-	if (!entry->name || entry->nr_looks == MAX_LOOKS)
+	if (!entry->name || !is_asked_for)
 		return;
 	entry->nr_looks = MAX_LOOKS;
 	names->found_late = true;
@@ -195,7 +197,7 @@ static void look_in_docker(struct container_names *names, int root_fd, const cha
 
 	snprintf(path, sizeof(path), "/var/lib/docker/containers/%s/config.v2.json", id);
 	rc = safe_open_read(&how, &text, &len, &facts);
-	names->is_late |= proc_dir_is_late(rc);
+	names->is_late |= cgroup_folder_is_late(rc);
 	if (!rc && !container_name_in_docker(text, len, name))
 		add_name(names, id, name);
 }
@@ -208,13 +210,19 @@ static void look_in_list(struct container_names *names, struct name_place *place
 	_cleanup_target_fd_ int found = -1;
 	struct look_facts facts;
 	size_t len;
+	int rc;
 
 	found = safe_open_find(&how, &facts);
-	names->is_late |= proc_dir_is_late(found);
+	names->lists_are_late |= cgroup_folder_is_late(found);
 	if (found < 0 || !has_changed(&place->lists[i], &facts))
 		return;
-	if (!safe_open_read(&how, &text, &len, &facts))
+	rc = safe_open_read(&how, &text, &len, &facts);
+	if (!rc)
 		container_names_in_storage(text, len, add_name, names);
+	if (!cgroup_folder_is_late(rc))
+		return;
+	place->lists[i] = (struct stamp){0};
+	names->lists_are_late = true;
 }
 
 /* Log file names contain container names; the log files are not opened. */
@@ -229,14 +237,14 @@ static void look_in_logs(struct container_names *names, struct name_place *place
 						   .fd = -1};
 	char *next;
 
-	opener_look_at(place->root_fd, (struct tenant){0}, &look);
-	names->is_late |= proc_dir_is_late(look.rc);
+	opener_look_at(place->root_fd, TENANT_OF_FOLDERS(TENANT_UNKNOWN_UID), &look);
+	names->lists_are_late |= cgroup_folder_is_late(look.rc);
 	if (look.rc || !S_ISDIR(look.facts.mode) || look.facts.uid ||
 	    look.facts.mode & S_IWOTH || !has_changed(&place->logs, &look.facts))
 		return;
-	if (opener_look_at(look.fd, TENANT_OF_FOLDERS(0), &list))
+	if (opener_look_at(look.fd, TENANT_OF_FOLDERS(TENANT_UNKNOWN_UID), &list))
 		place->logs = (struct stamp){0};
-	names->is_late |= proc_dir_is_late(list.rc);
+	names->lists_are_late |= cgroup_folder_is_late(list.rc);
 	next = list.text;
 	for (int n = 0; next && *next && n < MAX_LOGS; n++) {
 		char id[CONTAINER_HEX_ID_LEN + 1], name[CONTAINER_NAME_BYTES];
@@ -251,6 +259,8 @@ static void look(struct container_names *names, const char *id, uint64_t now_ns)
 	bool lists_too = !names->looked_ns || now_ns >= names->looked_ns + LOOK_EVERY_NS;
 
 	names->is_late = false;
+	if (lists_too)
+		names->lists_are_late = false;
 	for (size_t i = 0; i < names->nr_places; i++) {
 		look_in_docker(names, names->places[i].root_fd, id);
 		if (!lists_too)
@@ -261,6 +271,7 @@ static void look(struct container_names *names, const char *id, uint64_t now_ns)
 	}
 	if (lists_too)
 		names->looked_ns = now_ns ? now_ns : 1;
+	names->is_late |= names->lists_are_late;
 }
 
 /* ---- look-ups ---- */

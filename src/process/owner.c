@@ -47,6 +47,7 @@ struct process_owners {
 	 * one is a request to the opener, and each of the rows of short units has its id.
 	 */
 	uint64_t gone[MAX_GONE];
+	bool has_late_id; /* some of these were late: all are forgotten at the next refresh */
 };
 
 struct container_names *owner_container_names(int proc_fd)
@@ -357,8 +358,8 @@ void owner_fill(struct process_table *t, struct image *img)
 /* ---- owners by cgroup id ---- */
 
 /*
- * Finds the path below the mount, "/a/b" or "/", terminated. Return: 0; -ENOENT: the cgroup is
- * gone; another negative errno: it is not accessible, or see cgroup_folder_is_late().
+ * Finds the path below the mount, "/a/b" or "/", terminated. Return: 0, or -errno: it is gone
+ * (-ESTALE), not accessible, or late (cgroup_folder_is_late()).
  */
 static int find_path(const struct process_owners *o, uint64_t id, char *path, size_t size)
 {
@@ -370,7 +371,7 @@ static int find_path(const struct process_owners *o, uint64_t id, char *path, si
 
 	snprintf(number, sizeof(number), "%" PRIu64, id);
 	look.name = number;
-	rc = opener_look_at(o->v2_fd, TENANT_OF_FOLDERS(0), &look);
+	rc = opener_look_at(o->v2_fd, TENANT_OF_FOLDERS(TENANT_UNKNOWN_UID), &look);
 	if (rc)
 		return rc;
 	len = maps_text_without_deleted(look.text, look.len);
@@ -441,10 +442,11 @@ const struct process_owner *process_owners_find(struct process_table *t,
 		rc = add_cgroup(t, cgroup_id, &known);
 	else
 		known = o->cgroups[item];
-	if (!known && !cgroup_folder_is_late(rc))
+	if (!known) {
 		*gone = cgroup_id;
-	if (!known)
+		o->has_late_id |= cgroup_folder_is_late(rc);
 		return NULL;
+	}
 	if (known->used_ns < time_ns)
 		known->used_ns = time_ns;
 	return &known->owner;
@@ -485,28 +487,41 @@ static void refresh(struct process_table *t, struct process_owner *owner, uint64
 						      owner->container, now_ns));
 }
 
-/* Its children have it from their parent, so they are late, too. */
-static void fill_again(struct process_table *t, struct image *img)
+/* Return: false: it is late still. */
+static bool fill_again(struct process_table *t, struct image *img)
 {
-	struct process_owner *owner = &img->proc.owner;
+	struct process_owner *owner = &img->proc.owner, next = *owner;
 
 	if (!owner->is_late)
-		return;
+		return true;
 	strpool_serve(t->pool, img->proc.tenant);
 	fill_by_cgroup(t, owner->hierarchy, img->proc.uid, owner->cgroup,
-		       strlen(owner->cgroup), owner);
-	image_find_tenant(t, img, NULL);
+		       strlen(owner->cgroup), &next);
+	if (!next.is_late) {
+		*owner = next;
+		image_find_tenant(t, img, NULL);
+	}
 	strpool_serve(t->pool, (struct tenant){0});
+	return !next.is_late;
+}
+
+/* If one is late, so are all: they are on one account. */
+static void refresh_late(struct process_table *t)
+{
+	struct process_owners *o = t->owners;
+	bool has_late = o->has_late;
+
+	if (o->has_late_id)
+		memset(o->gone, 0, sizeof(o->gone));
+	o->has_late = o->has_late_id = false;
+	for (size_t i = 0; has_late && i < t->nr_ids; i++)
+		if (t->images[i] && !fill_again(t, t->images[i]))
+			return;
 }
 
 void process_owners_refresh(struct process_table *t, uint64_t now_ns)
 {
-	bool has_late = t->owners->has_late;
-
-	t->owners->has_late = false;
-	for (size_t i = 0; has_late && i < t->nr_ids; i++)
-		if (t->images[i])
-			fill_again(t, t->images[i]);
+	refresh_late(t);
 	if (!container_names_retry(t->owners->containers, now_ns))
 		return;
 	for (size_t i = 0; i < t->nr_ids; i++)

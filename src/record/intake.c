@@ -271,6 +271,11 @@ static int open_processes(struct intake *in, struct strpool *names, struct error
 
 	if (rc)
 		log_debug("mounts of cgroups: %s, skipping", strerror(-rc));
+	if (mounts.is_late)
+		log_warning(
+			"folders of cgroups do not answer: where the cgroups of others "
+			"are is not known, so containers have their users' names; "
+			"record again when they do");
 	config.cgroups = cgroup_mounts_only_v2(&mounts);
 	rc = process_table_new(&config, names, &in->processes, err);
 	if (!rc)

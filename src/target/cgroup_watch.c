@@ -53,6 +53,9 @@ struct dir_reader {
 	char path[PATH_MAX];
 };
 
+/* Users in whose folders something did not answer in this walk; of more nothing is forgotten. */
+#define MAX_LATE_USERS 16
+
 /* Those of root come first, so that no number of others keeps them waiting. */
 enum kind {
 	OF_ROOT,
@@ -78,6 +81,8 @@ struct cgroup_watch {
 	bool is_walking; /* the walk goes on in the next look */
 	bool is_cut; /* the current walk missed something */
 	bool has_late; /* a folder did not answer in it */
+	uint32_t late_users[MAX_LATE_USERS]; /* whose it was in */
+	size_t nr_late_users;
 	uint32_t walk;
 	size_t nr_unswept; /* entries that this walk may have to remove */
 	uint64_t walked_ns, walk_took_ns;
@@ -298,6 +303,14 @@ static void forget_tree(struct cgroup_watch *set, const struct cgroup_mount *mou
 	}
 }
 
+static bool is_late_user(const struct cgroup_watch *set, uint32_t uid)
+{
+	for (size_t i = 0; i < set->nr_late_users; i++)
+		if (set->late_users[i] == uid)
+			return true;
+	return false;
+}
+
 /* Removes an entry that the full walk did not see. Return: false: there is none. */
 static bool sweep_one(struct cgroup_watch *set)
 {
@@ -306,7 +319,7 @@ static bool sweep_one(struct cgroup_watch *set)
 	while (set->nr_unswept) {
 		struct known *dir = &set->dirs[--set->nr_unswept];
 
-		if (dir->walk != set->walk) {
+		if (dir->walk != set->walk && !is_late_user(set, dir->uid)) {
 			forget(set, dir);
 			return true;
 		}
@@ -324,6 +337,19 @@ static void miss(struct cgroup_watch *set)
 }
 
 /*
+ * Something in a directory of @uid's cannot be looked at now. Who holds it is not known, so
+ * nobody's are forgotten for that.
+ */
+static void put_off(struct cgroup_watch *set, uint32_t uid)
+{
+	set->is_incomplete = set->has_late = true;
+	if (!uid || set->nr_late_users == MAX_LATE_USERS)
+		set->is_cut = true;
+	else if (!is_late_user(set, uid))
+		set->late_users[set->nr_late_users++] = uid;
+}
+
+/*
  * The current directory, in one of @uid's. One that has gone is not missed. @rc  why: -errno
  */
 static void cannot_read(struct cgroup_watch *set, const struct cgroup_mount *mount,
@@ -334,15 +360,15 @@ static void cannot_read(struct cgroup_watch *set, const struct cgroup_mount *mou
 	log_debug("cgroup %s%s cannot be read: %s, skipping", mount->path, set->path,
 		  strerror(-rc));
 	/*
-	 * Who closes or holds a cgroup of his own, or nests many, shall not keep all others
-	 * from being forgotten.
+	 * Who closes a cgroup of his own, or nests many, shall not keep all others from being
+	 * forgotten.
 	 */
-	set->is_incomplete = true;
-	if (!uid && rc != -EACCES && rc != -ENAMETOOLONG)
-		set->is_cut = true;
-	else if (!cgroup_folder_is_late(rc)) /* which the opener counts */
+	if (cgroup_folder_is_late(rc))
+		put_off(set, uid); /* the opener counts it */
+	else if (uid || rc == -EACCES || rc == -ENAMETOOLONG)
 		miss(set);
-	set->has_late |= cgroup_folder_is_late(rc);
+	else
+		set->is_cut = set->is_incomplete = true;
 }
 
 /* Watches the current directory, @dir, open as @fd. Return: @dir, which may have moved. */
@@ -352,6 +378,7 @@ static struct known *watch(struct cgroup_watch *set, struct known *dir, int fd)
 			      IN_ONLYDIR;
 	const struct cgroup_mount *mount = dir->mount;
 	struct tenant who = tenant_of(dir->uid);
+	bool is_full = set->nr_watched >= set->watches.max;
 	struct known *before;
 	char link[64];
 	int wd = -1;
@@ -359,7 +386,7 @@ static struct known *watch(struct cgroup_watch *set, struct known *dir, int fd)
 	if (!quota_take(&set->watches, who, 1))
 		return dir;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	if (set->nr_watched < set->watches.max)
+	if (!is_full)
 		wd = inotify_add_watch(set->inotify_fd, link, mask);
 	before = wd < 0 ? NULL : find_wd(set, wd);
 	if (before) {
@@ -377,7 +404,7 @@ static struct known *watch(struct cgroup_watch *set, struct known *dir, int fd)
 	if (wd >= 0)
 		inotify_rm_watch(set->inotify_fd, wd);
 	/* One that its user has closed to others cannot be watched. */
-	if (wd >= 0 || errno == ENOSPC || errno == ENOMEM)
+	if (wd >= 0 || is_full || errno == ENOSPC || errno == ENOMEM)
 		quota_refuse_full(&set->watches, who, 1);
 	quota_give(&set->watches, who, 1);
 	return dir;
@@ -446,16 +473,21 @@ static int top_of(const struct cgroup_watch *set, const struct cgroup_mount *mou
 	return set->tops[mount - set->mounts->at];
 }
 
-/* Whose is the current directory? One above may have got its owner after it was looked at. */
-static uint32_t owner_of(const struct cgroup_watch *set, const struct above *above,
-			 const struct look_facts *facts)
+/*
+ * Whose is the current directory? One above may have got its owner after it was looked at.
+ * Return: false: it is not known now.
+ */
+static bool find_owner(const struct cgroup_watch *set, const struct above *above,
+		       const struct look_facts *facts, uint32_t *ret)
 {
-	uint32_t uid;
-
+	*ret = above->uid;
 	if (above->uid || !facts->uid)
-		return above->uid;
-	cgroup_folder_user(top_of(set, above->mount), set->path, &uid);
-	return uid ? uid : facts->uid;
+		return true;
+	if (!cgroup_folder_user(top_of(set, above->mount), set->path, ret))
+		return false;
+	if (!*ret)
+		*ret = facts->uid;
+	return true;
 }
 
 /* May another one in a directory of @uid's be known? No: counted. */
@@ -467,14 +499,6 @@ static bool has_place(struct cgroup_watch *set, uint32_t uid)
 	return true;
 }
 
-/* Nothing below it is looked at, so nothing may be forgotten in this walk. @dir  may be NULL */
-static void put_off(struct cgroup_watch *set, struct known *dir)
-{
-	if (dir)
-		dir->walk = set->walk;
-	set->is_incomplete = set->is_cut = set->has_late = true;
-}
-
 /* Looks at the current directory. */
 static void visit(struct cgroup_watch *set, const struct above *above)
 {
@@ -482,15 +506,15 @@ static void visit(struct cgroup_watch *set, const struct above *above)
 	struct known *dir = find_here(set, mount);
 	_cleanup_close_ int fd = -1;
 	struct look_facts facts = {0};
+	uint32_t mask, owner;
 	bool descend = true;
-	uint32_t mask;
 
 	mask = set->handlers.match(set->handlers.ctx, mount, set->path, &descend);
-	if (mask == CGROUP_WATCH_UNKNOWN) {
-		put_off(set, dir);
-		return;
+	if (mask & CGROUP_WATCH_UNKNOWN) {
+		put_off(set, above->uid);
+		mask |= dir ? dir->mask : 0;
 	}
-	mask &= ~above->mask;
+	mask &= ~(above->mask | CGROUP_WATCH_UNKNOWN);
 	if (!descend && !mask) {
 		if (dir)
 			forget_tree(set, mount);
@@ -515,8 +539,12 @@ static void visit(struct cgroup_watch *set, const struct above *above)
 	 * Without an entry its removal could not be reported, so do not report it. Those
 	 * below it would have none either.
 	 */
+	if (!dir && !find_owner(set, above, &facts, &owner)) {
+		put_off(set, above->uid);
+		return;
+	}
 	if (!dir)
-		dir = add_entry(set, mount, facts.inode, owner_of(set, above, &facts));
+		dir = add_entry(set, mount, facts.inode, owner);
 	if (!dir) {
 		miss(set);
 		return;
@@ -601,7 +629,7 @@ static void begin_walk(struct cgroup_watch *set)
 {
 	set->is_incomplete = set->is_asked = set->is_cut = set->has_late = false;
 	set->is_walking = true;
-	set->nr_missed_now = set->walk_took_ns = 0;
+	set->nr_missed_now = set->walk_took_ns = set->nr_late_users = 0;
 	set->nr_unswept = SIZE_MAX;
 	quota_begin_round(&set->places);
 	quota_begin_round(&set->watches);

@@ -23,8 +23,8 @@
 /* Deeper directories are ignored. */
 #define CGROUP_SET_MAX_DEPTH 32
 
-/* A cgroup that may match, which cannot be told now: it stays as it is, and is tried again. */
-#define CGROUP_WATCH_UNKNOWN UINT32_MAX
+/* In a mask: more may match, which cannot be told now; what matched stays, it is tried again. */
+#define CGROUP_WATCH_UNKNOWN (1u << 31)
 
 struct cgroup_watch_handlers {
 	void *ctx;
@@ -32,7 +32,7 @@ struct cgroup_watch_handlers {
 	 * Matches a cgroup.
 	 * @path  below the mount, "/" or "/a/b"; any bytes
 	 * @ret_descend  whether cgroups below it may match; true before the call
-	 * Return: a mask; 0: no match; CGROUP_WATCH_UNKNOWN.
+	 * Return: a mask, maybe with CGROUP_WATCH_UNKNOWN; 0: no match.
 	 */
 	uint32_t (*match)(void *ctx, const struct cgroup_mount *mount, const char *path,
 			  bool *ret_descend);
@@ -74,7 +74,8 @@ int cgroup_watch_poll_fd(const struct cgroup_watch *set);
 
 /**
  * Handles cgroups that appeared or were removed, and goes on with a walk: some 20 ms at most,
- * 0.25 s if a folder does not answer, and more in the next look. Cheap if there are none.
+ * 0.25 s for each folder that does not answer, and more in the next look. Cheap if there are
+ * none.
  */
 void cgroup_watch_look(struct cgroup_watch *set, uint64_t now_ns);
 

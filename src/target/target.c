@@ -357,8 +357,6 @@ static uint32_t match_owner(struct target_cgroups *c, const struct cgroup_mount 
 		return 0;
 	cgroup_owner_at(place->root ? place : NULL, CGROUP_NO_UID, path, strlen(path),
 			&owner);
-	if (owner.is_late)
-		return CGROUP_WATCH_UNKNOWN;
 	if (owner.container[0])
 		name = container_names_find(c->names, owner.container, clock_now_ns());
 	if (!c->is_started) {
@@ -368,9 +366,11 @@ static uint32_t match_owner(struct target_cgroups *c, const struct cgroup_mount 
 	for (size_t i = 0; i < c->nr_wanted; i++) {
 		const struct target_value *v = c->wanted[i].value;
 
-		if ((v->kind == LB_FILTER_CONTAINER &&
-		     names_container(v->text, &owner, name)) ||
-		    (v->kind == LB_FILTER_UNIT && names_unit(v->text, &owner))) {
+		if (v->kind == LB_FILTER_CONTAINER && owner.is_late)
+			mask |= CGROUP_WATCH_UNKNOWN;
+		else if ((v->kind == LB_FILTER_CONTAINER &&
+			  names_container(v->text, &owner, name)) ||
+			 (v->kind == LB_FILTER_UNIT && names_unit(v->text, &owner))) {
 			c->wanted[i].is_found = true;
 			mask |= mask_of(v);
 		}
@@ -386,8 +386,6 @@ static uint32_t on_match(void *ctx, const struct cgroup_mount *mount, const char
 	bool descend = c->has_owners;
 	uint32_t mask = match_owner(c, mount, path);
 
-	if (mask == CGROUP_WATCH_UNKNOWN)
-		return mask;
 	for (size_t i = 0; i < c->nr_wanted; i++) {
 		struct wanted_cgroup *w = &c->wanted[i];
 		const char *wanted = w->paths[mount - c->mounts.at];
@@ -471,7 +469,7 @@ static void walk_in(struct target_cgroups *c, const struct cgroup_mount *mount)
 /* Then no name of it need be looked up: there are no links in it. */
 static bool is_in_mount(const struct target_cgroups *c, const char *path)
 {
-	return mount_above(c, path) && !strstr(path, "/..");
+	return mount_above(c, path) && !strstr(path, "/.");
 }
 
 /*
@@ -517,7 +515,8 @@ static bool mount_has(const struct target_cgroups *c, const struct cgroup_mount 
 		      const char *path)
 {
 	struct look_facts facts;
-	int fd = cgroup_folder_open(c->places[mount - c->mounts.at].fd, path, 0, &facts);
+	int fd = cgroup_folder_open(c->places[mount - c->mounts.at].fd, path,
+				    CGROUP_NO_UID, &facts);
 
 	if (fd >= 0)
 		close(fd);
@@ -626,7 +625,8 @@ static void list_beside(const struct target_cgroups *c, const struct wanted_cgro
 			continue;
 		snprintf(path, sizeof(path), "%s", w->paths[i] ? w->paths[i] : "/");
 		for (;;) {
-			int rc = cgroup_folder_list(c->places[i].fd, path, 0, 0, &names);
+			int rc = cgroup_folder_list(c->places[i].fd, path, CGROUP_NO_UID,
+						    0, &names);
 
 			if (!rc || rc == -EFBIG || !strcmp(path, "/"))
 				break;
@@ -695,7 +695,7 @@ static int find_cgroups(struct target_cgroups *c, const struct target_request *r
 			struct error *err)
 {
 	int rc = find_values(c, r);
-	bool is_whole;
+	bool is_whole, has_late;
 
 	if (rc)
 		return error_set(err, rc, "the path of a cgroup is too long");
@@ -703,12 +703,13 @@ static int find_cgroups(struct target_cgroups *c, const struct target_request *r
 		if (c->is_walked[i])
 			cgroup_watch_add(c->set, &c->mounts.at[i]);
 	is_whole = cgroup_watch_walk(c->set, FIRST_WALK_NS);
+	has_late = cgroup_watch_has_late(c->set);
 	for (size_t i = 0; i < c->nr_wanted; i++) {
 		if (c->wanted[i].is_found || c->wanted[i].value->excludes)
 			continue;
-		if (is_whole && !cgroup_watch_has_late(c->set))
+		if (is_whole && !has_late)
 			return explain_missing(c, &c->wanted[i], err);
-		warn_late(&c->wanted[i], is_whole ? "folders of cgroups do not answer"
+		warn_late(&c->wanted[i], has_late ? "folders of cgroups do not answer"
 						  : "there are very many cgroups here");
 	}
 	c->is_started = true;

@@ -395,7 +395,8 @@ bool child_has_room(struct tenant who)
 		nr += tenant_is_same(undead[i].who, who);
 	for (size_t i = 0; i < nr_undead; i++)
 		nr_at_folders += undead[i].who.container == TENANT_FOLDERS;
-	if (who.container == TENANT_FOLDERS && nr_at_folders >= CHILD_MAX_UNDEAD_FOLDERS)
+	if (who.container == TENANT_FOLDERS && who.uid &&
+	    nr_at_folders >= CHILD_MAX_UNDEAD_FOLDERS)
 		return false;
 	if (nr_undead >= CHILD_MANY_UNDEAD)
 		return !nr && !tenant_is_same(who, TENANT_UNKNOWN);

@@ -32,7 +32,7 @@ struct child {
  */
 #define CHILD_MAX_UNDEAD_TENANT  2
 #define CHILD_MAX_UNDEAD_ROOT    8
-#define CHILD_MAX_UNDEAD_FOLDERS 8 /* of all TENANT_FOLDERS */
+#define CHILD_MAX_UNDEAD_FOLDERS 8 /* of all TENANT_FOLDERS; root's may have two more */
 #define CHILD_MANY_UNDEAD        32
 #define CHILD_MAX_UNDEAD         64
 #define CHILD_MAX_RUNNING        8 /* workers of this process, each may get stuck */

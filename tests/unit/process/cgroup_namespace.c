@@ -85,23 +85,25 @@ static void the_namespace_is_found_by_where_we_are(void **state)
 					   "/a/c", "/d",   "/d/e"};
 	char top[SCRATCH_BYTES], path[256];
 	_cleanup_free_ char *own = NULL, *root = NULL, *none = NULL, *deep = NULL;
+	bool is_late = false;
 
 	(void)state;
 	scratch_make(top, 0700);
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
 		make(top, dirs[i], strcmp(dirs[i], "/a/b/own") ? 0 : getpid());
-	own = cgroup_namespace_find(top, "/../..", "/own");
-	root = cgroup_namespace_find(top, "/../../..", "/");
-	none = cgroup_namespace_find(top, "/../..", "/");
-	deep = cgroup_namespace_find(top, "/../../../../..", "/");
+	own = cgroup_namespace_find(top, "/../..", "/own", &is_late);
+	root = cgroup_namespace_find(top, "/../../..", "/", &is_late);
+	none = cgroup_namespace_find(top, "/../..", "/", &is_late);
+	deep = cgroup_namespace_find(top, "/../../../../..", "/", &is_late);
 	assert_non_null(own);
 	assert_string_equal(own, "/a/b");
 	assert_non_null(root);
 	assert_string_equal(root, "/a/b/own");
 	assert_null(none);
 	assert_null(deep);
-	assert_null(cgroup_namespace_find(top, "/", "/own"));
-	assert_null(cgroup_namespace_find(top, "/../..", "/../own"));
+	assert_null(cgroup_namespace_find(top, "/", "/own", &is_late));
+	assert_null(cgroup_namespace_find(top, "/../..", "/../own", &is_late));
+	assert_false(is_late);
 	for (size_t i = sizeof(dirs) / sizeof(*dirs); i-- > 0;) {
 		snprintf(path, sizeof(path), "%s%s/cgroup.procs", top, dirs[i]);
 		unlink(path);

@@ -86,7 +86,8 @@ static void all_folders_together_have_few(void **state)
 		child_kill(&child, TENANT_OF_FOLDERS(1000 + i), 0, &cpu_ns[i]);
 	}
 	assert_int_equal(child_nr_undead(), CHILD_MAX_UNDEAD_FOLDERS);
-	assert_false(child_has_room(TENANT_OF_FOLDERS(0)));
+	assert_false(child_has_room(TENANT_OF_FOLDERS(2000)));
+	assert_true(child_has_room(TENANT_OF_FOLDERS(0)));
 	assert_true(child_has_room(user(1000)));
 	freezer_thaw();
 	for (int i = 0; i < 6000 && child_nr_undead(); i++)
