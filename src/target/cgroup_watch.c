@@ -507,10 +507,11 @@ static void visit(struct cgroup_watch *set, const struct above *above)
 	_cleanup_close_ int fd = -1;
 	struct look_facts facts = {0};
 	uint32_t mask, owner;
-	bool descend = true;
+	bool descend = true, is_unknown;
 
 	mask = set->handlers.match(set->handlers.ctx, mount, set->path, &descend);
-	if (mask & CGROUP_WATCH_UNKNOWN) {
+	is_unknown = mask & CGROUP_WATCH_UNKNOWN;
+	if (is_unknown) {
 		put_off(set, above->uid);
 		mask |= dir ? dir->mask : 0;
 	}
@@ -534,6 +535,8 @@ static void visit(struct cgroup_watch *set, const struct above *above)
 	if (dir && dir->id != facts.inode) {
 		forget_tree(set, mount);
 		dir = NULL;
+		if (is_unknown) /* the mask is that of the other one */
+			return;
 	}
 	/*
 	 * Without an entry its removal could not be reported, so do not report it. Those
