@@ -6,6 +6,8 @@
 #ifndef LB_TESTS_SLOW_OPENER_H
 #define LB_TESTS_SLOW_OPENER_H
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -58,6 +60,22 @@ static inline int slow_opener_look(int dir, struct tenant who, struct look *look
 	look_deinit(look);
 	waitpid(child, NULL, 0);
 	return rc;
+}
+
+/* Looks for @who are late twice, so that none is made any more, until opener_end(). */
+static inline void slow_opener_hold(struct tenant who)
+{
+	struct look look = {.where = LOOK_BELOW, .what = LOOK_FACTS, .name = "."};
+	int dir = open("/", O_PATH | O_CLOEXEC);
+
+	assert_true(dir >= 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(opener_look_at(dir, (struct tenant){0}, &look), 0);
+		kill(slow_opener_pid(), SIGSTOP);
+		assert_int_equal(opener_look_at(dir, who, &look), -ETIMEDOUT);
+	}
+	assert_int_equal(opener_look_at(dir, who, &look), -EBUSY);
+	close(dir);
 }
 
 #endif

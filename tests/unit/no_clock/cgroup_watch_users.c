@@ -19,6 +19,7 @@
 
 #include "lib/fake_clock.h"
 #include "lib/scratch.h"
+#include "lib/slow_opener.h"
 #include "target/cgroup_watch.h"
 
 #define MANY      1000 /* users: who makes very many, and another */
@@ -36,6 +37,7 @@ struct watched {
 	char top[SCRATCH_BYTES], root[2];
 	bool descends; /* into all; else only into the first two levels */
 	bool matches; /* those of the third level */
+	bool is_unknown; /* whether these do */
 	uint64_t match_ns; /* how long it takes to match one */
 	bool is_noted; /* names are */
 	char names[MAX_NAMES][16];
@@ -64,7 +66,9 @@ static uint32_t on_match(void *ctx, const struct cgroup_mount *mount, const char
 		snprintf(w->names[w->nr_matched], sizeof(w->names[0]), "%s", path);
 	w->nr_matched++;
 	*ret_descend = w->descends || nr_slashes(path) < 2;
-	return w->matches && nr_slashes(path) == 2;
+	if (nr_slashes(path) != 2)
+		return 0;
+	return w->is_unknown ? CGROUP_WATCH_UNKNOWN : w->matches;
 }
 
 static bool on_change(void *ctx, const struct cgroup_mount *mount, uint64_t id,
@@ -282,6 +286,63 @@ static void a_folder_gets_its_owner_later(void **state)
 	end(&w);
 }
 
+/* Nor does it keep others from being forgotten: who holds it is not known. */
+static void a_late_folder_drops_nobodys(void **state)
+{
+	struct watched w;
+	char path[64];
+
+	(void)state;
+	need_root();
+	begin(&w);
+	w.matches = true;
+	make_many(&w, 3);
+	assert_true(cgroup_watch_walk(w.set, 1));
+	assert_int_equal(w.nr_rules, 5);
+	assert_false(cgroup_watch_has_late(w.set));
+	assert_int_equal(opener_begin(NULL), 0);
+	slow_opener_hold(TENANT_OF_FOLDERS(MANY));
+	snprintf(path, sizeof(path), "%s/another/x", w.top);
+	assert_int_equal(rmdir(path), 0);
+	assert_true(cgroup_watch_walk(w.set, 1));
+	assert_true(cgroup_watch_has_late(w.set));
+	assert_int_equal(w.nr_rules, 4);
+	slow_opener_hold(TENANT_OF_FOLDERS(0));
+	assert_true(cgroup_watch_walk(w.set, 1));
+	assert_true(cgroup_watch_has_late(w.set));
+	assert_int_equal(w.nr_rules, 4);
+	opener_end();
+	assert_true(cgroup_watch_walk(w.set, 1));
+	assert_false(cgroup_watch_has_late(w.set));
+	assert_int_equal(w.nr_rules, 4);
+	assert_int_equal(cgroup_watch_nr_missed(w.set), 0);
+	end(&w);
+}
+
+/* What cannot be told now keeps the rule that it has, and gets none that it has not. */
+static void who_is_not_known_now_keeps_its_rule(void **state)
+{
+	struct watched w;
+
+	(void)state;
+	need_root();
+	begin(&w);
+	w.matches = true;
+	make_many(&w, 1);
+	assert_true(cgroup_watch_walk(w.set, 1));
+	assert_int_equal(w.nr_rules, 3);
+	w.matches = false;
+	w.is_unknown = true;
+	make(&w, "root/y", 0);
+	assert_true(cgroup_watch_walk(w.set, 1));
+	assert_true(cgroup_watch_has_late(w.set));
+	assert_int_equal(w.nr_rules, 3);
+	w.is_unknown = false;
+	assert_true(cgroup_watch_walk(w.set, 1));
+	assert_int_equal(w.nr_rules, 0);
+	end(&w);
+}
+
 static unsigned int nr_descriptors(void)
 {
 	DIR *dir = opendir("/proc/self/fd");
@@ -397,6 +458,8 @@ int main(void)
 		cmocka_unit_test(root_gets_what_is_there),
 		cmocka_unit_test(nobody_watches_more_than_a_quarter),
 		cmocka_unit_test(a_folder_gets_its_owner_later),
+		cmocka_unit_test(a_late_folder_drops_nobodys),
+		cmocka_unit_test(who_is_not_known_now_keeps_its_rule),
 		cmocka_unit_test(a_walk_pauses),
 		cmocka_unit_test(changes_in_a_pause),
 		cmocka_unit_test(roots_come_first),

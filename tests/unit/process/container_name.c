@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "fake_proc.h"
+#include "lib/slow_opener.h"
 
 #define ID     "3f4b9d2c5a6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f7a8"
 #define ID2    "a8f4b9d2c5a6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f73"
@@ -112,6 +113,26 @@ static void a_name_that_comes_later_is_found(void **state)
 	assert_string_equal(container_names_find(names, ID2, 50 * SEC), "");
 }
 
+/* Only four looks that find nothing are made, but those that were late do not count. */
+static void a_name_is_not_given_up_while_looks_are_late(void **state)
+{
+	(void)state;
+	need_root();
+	make_folders("/var/log/containers");
+	assert_int_equal(opener_begin(NULL), 0);
+	slow_opener_hold(TENANT_OF_FOLDERS(TENANT_UNKNOWN_UID));
+	assert_string_equal(container_names_find(names, ID, SEC), "");
+	assert_string_equal(container_names_find(names, ID2, SEC), "");
+	for (uint64_t s = 2; s < 9; s++)
+		assert_false(container_names_retry(names, s * SEC));
+	opener_end();
+	write_file("/var/log/containers", "web-0_shop_nginx-" ID ".log", "");
+	write_file("/var/log/containers", "db-0_shop_sql-" ID2 ".log", "");
+	assert_true(container_names_retry(names, 9 * SEC));
+	assert_string_equal(container_names_find(names, ID, 9 * SEC), "shop/web-0/nginx");
+	assert_string_equal(container_names_find(names, ID2, 9 * SEC), "shop/db-0/sql");
+}
+
 static void what_a_look_for_another_finds_is_told(void **state)
 {
 	(void)state;
@@ -186,6 +207,7 @@ int main(void)
 		TEST(each_runtime_tells),
 		TEST(the_kubelet_tells),
 		TEST(a_name_that_comes_later_is_found),
+		TEST(a_name_is_not_given_up_while_looks_are_late),
 		TEST(what_a_look_for_another_finds_is_told),
 		TEST(what_others_can_write_is_not_believed),
 		TEST(only_ids_are_looked_for),

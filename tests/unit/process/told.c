@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/stat.h>
 #include <sys/stat.h>
@@ -573,24 +572,6 @@ static void many_processes_need_few_requests(void **state)
 	opener_end();
 }
 
-/* Two late looks at folders of cgroups: none is made any more. */
-static void hold_folders(void)
-{
-	_cleanup_close_ int dir = open("/", O_PATH | O_CLOEXEC);
-	struct look look = {.where = LOOK_BELOW, .what = LOOK_OWNERS, .name = "."};
-
-	assert_int_equal(opener_look_at(dir, TENANT_OF_FOLDERS(0), &look), 0);
-	look_deinit(&look);
-	for (int i = 0; i < 2; i++) {
-		kill(slow_opener_pid(), SIGSTOP);
-		assert_int_equal(opener_look_at(dir, TENANT_OF_FOLDERS(0), &look),
-				 -ETIMEDOUT);
-		assert_int_equal(opener_look_at(dir, (struct tenant){0}, &look), 0);
-		look_deinit(&look);
-	}
-	assert_int_equal(opener_look_at(dir, TENANT_OF_FOLDERS(0), &look), -EBUSY);
-}
-
 /* It has its right name as soon as they are looked at again. */
 static void whose_folder_is_late_is_found_later(void **state)
 {
@@ -600,7 +581,7 @@ static void whose_folder_is_late_is_found_later(void **state)
 	if (geteuid() || !is_possible())
 		skip();
 	assert_int_equal(opener_begin(NULL), 0);
-	hold_folders();
+	slow_opener_hold(TENANT_OF_FOLDERS(0));
 	ids.uid = 1000;
 	p = sample_child(200, "0::" CONTAINER "\n");
 	assert_string_equal(p->owner.container, "1000/" ID);
