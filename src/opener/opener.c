@@ -506,11 +506,11 @@ static void on_late(int base_fd, struct tenant who, const struct look *look,
 	child_charge_undead(stuck, who);
 	for (size_t i = 0; i < MAX_LATE_GROUPS; i++)
 		charge_hung(&opener.hung[i], who, &subject);
-	log_debug("%s of a target of %s %u did not answer in time, skipping",
+	log_debug("%s of %s %u did not answer in time, skipping",
 		  look->name ? look->name : "a file",
 		  who.container == TENANT_FOLDERS ? "folders of user"
-		  : who.container                 ? "a container, user"
-						  : "user",
+		  : who.container                 ? "a target of a container, user"
+						  : "a target of user",
 		  who.uid);
 }
 

@@ -148,12 +148,17 @@ in_container() {
 	container=$(cgroup "$v2" "docker-$id.scope") && folder=$(cgroup "$v2" own) && mkdir "$folder/child" &&
 		chown -R 65534:65534 "$folder" && holds folder folder 1 65534 "$hot" "$folder" || return 1
 	in_cgroups "$container" "$hot" 1000 >/dev/null
-	"$LB" record --container "$id" -F 999 -o folder.pb.gz >folder.out 2>folder.err &
+	"$LB" record -vv --container "$id" -F 999 -o folder.pb.gz >folder.out 2>folder.err &
 	recorder=$!
 	why=
 	wait_until 60 records $recorder || why="it does not begin"
 	# SIGINT is ignored before it begins.
-	if [ "$why" ]; then kill -KILL $recorder; else works "$pid" 500; fi
+	if [ "$why" ]; then
+		kill -KILL $recorder
+	else
+		works "$pid" 500
+		wait_until 60 grep -q "/own of folders of user 65534 did not answer in time" folder.err || why="nobody asked for it"
+	fi
 	kill -INT $recorder
 	wait $recorder || why=${why:-$(tail -n 1 folder.err)}
 	kill -0 "$holder" 2>/dev/null || why=${why:-"it ended after the folder was released"}
@@ -181,7 +186,9 @@ not_found() {
 	kill "$holder"
 	wait "$holder" 2>/dev/null
 	[ -z "$why" ] || { echo "$why"; return 1; }
-	[ $status -eq 4 ] && grep -q "was not found in half a second, as folders of cgroups do not answer" "$name.err" && return 0
+	# On a slow machine it is not reached in that time.
+	[ $status -eq 4 ] && grep -qE "was not found in half a second, as (folders of cgroups do not answer|there are very many)" \
+		"$name.err" && return 0
 	echo "status $status: $(tail -n 1 "$name.err")"
 	return 1
 }
