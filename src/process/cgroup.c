@@ -505,33 +505,49 @@ bool cgroup_folder_user(int top, const char *path, uint32_t *ret)
 /* Containers side by side share the folders above them, and so do all in one container. */
 #define OWNERS_NS (100 * CLOCK_MS_NS)
 
-static bool is_last(const struct cgroup_owners *last, const char *path, size_t len)
+static bool is_of(const struct cgroup_owners *o, const char *path, size_t len)
 {
-	return last->path && !strncmp(last->path, path, len) && !last->path[len] &&
-	       clock_now_ns() - last->read_ns < OWNERS_NS;
+	return o->path && !strncmp(o->path, path, len) && !o->path[len];
 }
 
-/* Of the folders above the one of @path. @ret  holds them, or nothing; the caller frees it */
+/* Returns those of this path, or else those that are replaced. */
+static struct cgroup_owners *find_kept(struct cgroup_owners *last, const char *path,
+				       size_t len)
+{
+	struct cgroup_owners *oldest = last;
+
+	for (size_t i = 0; i < CGROUP_OWNERS_KEPT; i++) {
+		if (is_of(&last[i], path, len))
+			return &last[i];
+		if (last[i].read_ns < oldest->read_ns)
+			oldest = &last[i];
+	}
+	return oldest;
+}
+
+/* Of the folders above @path. @ret  holds them, or nothing; the caller frees it */
 static const struct look *look_above(const struct cgroup_place *place, const char *path,
 				     size_t len, struct look *ret)
 {
-	struct cgroup_owners *last = place->last;
 	const char *end = memrchr(path, '/', len);
+	uint64_t now_ns = clock_now_ns();
+	struct cgroup_owners *kept;
 
 	len = end ? (size_t)(end - path) : 0;
 	*ret = (struct look){.fd = -1};
-	if (!last) {
+	if (!place->last) {
 		look_at_owners(place->fd, path, len, ret);
 		return ret;
 	}
-	if (!is_last(last, path, len)) {
-		free(last->path);
-		look_deinit(&last->look);
-		look_at_owners(place->fd, path, len, &last->look);
-		last->path = last->look.rc ? NULL : strndup(path, len);
-		last->read_ns = clock_now_ns();
-	}
-	return &last->look;
+	kept = find_kept(place->last, path, len);
+	if (is_of(kept, path, len) && now_ns - kept->read_ns < OWNERS_NS)
+		return &kept->look;
+	free(kept->path);
+	look_deinit(&kept->look);
+	look_at_owners(place->fd, path, len, &kept->look);
+	kept->path = kept->look.rc ? NULL : strndup(path, len);
+	kept->read_ns = kept->path ? now_ns : 0;
+	return &kept->look;
 }
 
 /*

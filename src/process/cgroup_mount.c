@@ -313,10 +313,10 @@ static bool place_open(struct cgroup_place *place, const struct cgroup_mount *m,
 		.fd = open(m->path, O_PATH | O_DIRECTORY | O_CLOEXEC),
 		.root = strdup(root),
 		.base = base ? strdup(base) : NULL,
-		.last = calloc(1, sizeof(*place->last)),
+		.last = calloc(CGROUP_OWNERS_KEPT, sizeof(*place->last)),
 	};
-	if (place->last)
-		place->last->look.fd = -1;
+	for (size_t i = 0; place->last && i < CGROUP_OWNERS_KEPT; i++)
+		place->last[i].look.fd = -1;
 	if (place->fd >= 0 && place->root && place->last)
 		return true;
 	cgroup_place_close(place);
@@ -334,9 +334,9 @@ void cgroup_place_close(struct cgroup_place *place)
 	place->fd = -1;
 	free(take_ptr(place->root));
 	free(take_ptr(place->base));
-	if (place->last) {
-		free(place->last->path);
-		look_deinit(&place->last->look);
+	for (size_t i = 0; place->last && i < CGROUP_OWNERS_KEPT; i++) {
+		free(place->last[i].path);
+		look_deinit(&place->last[i].look);
 	}
 	free(take_ptr(place->last));
 }

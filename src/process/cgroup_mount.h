@@ -59,12 +59,15 @@ struct cgroup_owners {
 	uint64_t read_ns; /* CLOCK_MONOTONIC */
 };
 
+/* Of so many parents at a time: each pod has its own. */
+#define CGROUP_OWNERS_KEPT 32
+
 /* Where the folders of a hierarchy are, from its top on, to check their owners. */
 struct cgroup_place {
 	uint32_t hierarchy;
 	int fd; /* O_PATH */
 	char *root, *base; /* as in struct cgroup_mount; heap */
-	struct cgroup_owners *last; /* heap; NULL: they are read each time */
+	struct cgroup_owners *last; /* CGROUP_OWNERS_KEPT; heap; NULL: read each time */
 };
 
 /**
