@@ -998,7 +998,7 @@ static bool is_undescribed(const struct profile_location *l)
 		return false;
 	return l->miss == MISS_NONE || l->miss == MISS_JIT_UNKNOWN ||
 	       l->miss == MISS_JIT_LOST || l->miss == MISS_JIT_FILE_REFUSED ||
-	       l->miss == MISS_AMBIGUOUS_TIME;
+	       l->miss == MISS_FILE_LATE || l->miss == MISS_AMBIGUOUS_TIME;
 }
 
 static void pass_jit(const struct work *w, uint32_t location, struct findings *f)

@@ -27,6 +27,11 @@ static const struct miss_words {
 	[MISS_TOO_MANY_FILES] = {"too-many-files",
 				 "too many files were mapped to keep all open",
 				 "record fewer processes, with -p"},
+	[MISS_FILE_LATE] =
+		{"file-late",
+		 "the file, its process, or others of its user were too slow to "
+		 "answer",
+		 "run again with -v, which tells what did not answer"},
 	[MISS_BAD_FILE] = {"bad-file", "the file is not a well-formed ELF file", ""},
 	[MISS_BAD_DEBUG_INFO] =
 		{"bad-debug-info",

@@ -20,6 +20,9 @@ enum miss {
 	MISS_FILE_GONE, /* the mapped file could not be opened */
 	MISS_FILE_REPLACED, /* the file is not the one that was mapped (build id) */
 	MISS_TOO_MANY_FILES, /* not opened: the table of open files is full */
+	/* a mapped file, a perf map or a jitdump was not opened: it, its process or others of
+	 * its tenant were slow */
+	MISS_FILE_LATE,
 	MISS_BAD_FILE, /* malformed ELF */
 	MISS_BAD_DEBUG_INFO, /* malformed DWARF, or of an unknown version */
 	MISS_DECODER_GAVE_UP, /* the decoder died, or met its deadline or memory limit */

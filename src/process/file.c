@@ -75,6 +75,11 @@ int safe_reopen(int fd, const struct safe_open *how, struct look_facts *ret)
 	return found(opener_look_at(fd, how->who, &look), &look, ret);
 }
 
+bool file_is_late(int why)
+{
+	return why == ETIMEDOUT || why == EBUSY || why == EIO || why == EAGAIN;
+}
+
 int safe_reopen_any(int fd, struct tenant who)
 {
 	struct look look = {.where = LOOK_ITSELF, .what = LOOK_FILE, .fd = -1};

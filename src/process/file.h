@@ -92,6 +92,12 @@ struct safe_open {
  */
 int safe_open(const struct safe_open *how, struct look_facts *ret);
 
+/**
+ * Does @why, an errno of safe_open() and the like, say that nothing is known about the file:
+ * it or its tenant was late, somebody has a lease of it (EAGAIN), or no opener was there?
+ */
+bool file_is_late(int why);
+
 /** Finds it by the same rules, but does not open it. Return: O_PATH, or -errno. */
 int safe_open_find(const struct safe_open *how, struct look_facts *ret);
 

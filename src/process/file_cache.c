@@ -407,14 +407,10 @@ static struct target_file *fail(struct file_cache *c, struct cached_file *known,
 	return &e->file;
 }
 
-/*
- * Could the file of a process that lives only not be opened yet? It or its tenant is late,
- * somebody has a lease of it (EAGAIN), or no opener was there.
- */
+/* Could the file of a process that lives only not be opened yet? */
 static bool is_later(const struct file_source *source, int why)
 {
-	return source->proc_dir >= 0 &&
-	       (why == ETIMEDOUT || why == EBUSY || why == EIO || why == EAGAIN);
+	return source->proc_dir >= 0 && file_is_late(why);
 }
 
 void file_cache_share(struct file_cache *c)

@@ -148,6 +148,20 @@ static void adopt(struct jit_file *f, int fd, const struct look_facts *facts,
 	f->nr_sizes = 0;
 }
 
+/* Was there a file, which the rules refused? */
+static bool was_refused(const struct jit_file *f)
+{
+	switch (f->open_errno) {
+	case ENOENT:
+	case ESRCH:
+	case EMFILE:
+	case ENFILE:
+		return false;
+	default:
+		return !file_is_late(f->open_errno);
+	}
+}
+
 void perf_map_look(struct process *p, struct strpool *pool, struct fd_budget *budget,
 		   uint64_t now_ns)
 {
@@ -172,9 +186,8 @@ void perf_map_look(struct process *p, struct strpool *pool, struct fd_budget *bu
 		fd_budget_give(budget, p->tenant);
 	} else if (fd >= 0) {
 		adopt(f, fd, &facts, budget, p->tenant);
-	} else if (f->fd < 0 &&
-		   (fd != -ENOENT || f->open_errno == ENOENT || f->open_errno == ESRCH)) {
-		/* A refused file that was removed since stays refused. */
+	} else if (f->fd < 0 && (fd != -ENOENT || !was_refused(f))) {
+		/* If it was removed since, it stays refused. */
 		set_refusal(f, p, -fd);
 	}
 	/* It was removed, but its writer may still have it open. */

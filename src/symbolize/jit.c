@@ -152,6 +152,8 @@ static void note_why(struct resolve_work *w, int open_errno)
 		w->too_many = true;
 	else if (open_errno == ESRCH)
 		w->unknown = true;
+	else if (file_is_late(open_errno))
+		w->late = true;
 	else if (open_errno && open_errno != ENOENT)
 		w->refused = true;
 }
@@ -432,6 +434,8 @@ static void end(struct symbolizer *s, struct source *source, bool is_whole)
 		miss = MISS_DECODER_GAVE_UP;
 	else if (w->refused)
 		miss = MISS_JIT_FILE_REFUSED;
+	else if (w->late)
+		miss = MISS_FILE_LATE;
 	else if (w->too_many)
 		miss = MISS_TOO_MANY_FILES;
 	else if (has_lost(&source->process->jit_code))

@@ -284,10 +284,12 @@ static uint32_t file_source(struct symbolizer *s, const struct process *proc,
 	return i;
 }
 
-/* Returns why a mapped file has no descriptor (file.h); @file may be NULL. */
+/* Returns why a mapped file has no descriptor (file.h). @file  NULL: it is tried again */
 static enum miss why_not_open(const struct target_file *file)
 {
-	switch (file ? file->open_errno : ENOENT) {
+	if (!file || file_is_late(file->open_errno))
+		return MISS_FILE_LATE;
+	switch (file->open_errno) {
 	case ESTALE:
 		return MISS_FILE_REPLACED;
 	case EMFILE:

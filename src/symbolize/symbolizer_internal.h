@@ -44,7 +44,7 @@ struct resolve_work {
 	/* JIT: addresses without a name yet are moved to the front */
 	size_t provider; /* the current one */
 	size_t kept, nr_todo; /* addresses for the next provider; for this one */
-	bool refused, gave_up, too_many, unknown; /* why a provider failed */
+	bool refused, gave_up, late, too_many, unknown; /* why a provider failed */
 	struct def_search *defs; /* NULL: none are searched */
 
 	/* JIT, INTERP: time that its tenant's searches for files took so far */

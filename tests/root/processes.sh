@@ -28,7 +28,7 @@ hot = sum(line["self"] for f in d["files"] if f["path"].endswith("/shortlived.c"
           for line in f["lines"] if "HOT short" in (line["text"] or ""))
 pids = sum(p["comm"] == "shortlived" for p in d["processes"])
 late = sum(m["samples"] for m in d["misses"]
-           if m["reason"] in ("no-process", "no-mapping", "file-gone", "ambiguous-time"))
+           if m["reason"] in ("no-process", "no-mapping", "file-gone", "file-late", "ambiguous-time"))
 if mine < 300 or hot < 0.85 * mine or pids < 57 or late > 0.05 * mine:
     sys.exit(f"{hot} of {mine} samples of {pids} processes on the hot line, {d['misses']}")
 END

@@ -605,6 +605,7 @@ static void undescribed_code_is_a_function_of_its_own(void **state)
 	uint32_t named = add_location(p, jit, 1, MISS_JIT_NO_LINES, "dither");
 	uint32_t unknown = add_location(p, jit, 2, MISS_JIT_UNKNOWN, "");
 	uint32_t replaced = add_location(p, jit, 6, MISS_AMBIGUOUS_TIME, "");
+	uint32_t late = add_location(p, jit, 7, MISS_FILE_LATE, "");
 	uint32_t memcpy_ = add_location(p, libc, 3, MISS_NO_DEBUG_INFO, "memcpy");
 	uint32_t sys = add_location(p, kernel, 4, MISS_KERNEL, "vfs_read");
 	struct profile_label exe = {.key = LABEL_EXE, .str = "/usr/bin/node", .unit = ""};
@@ -617,7 +618,7 @@ static void undescribed_code_is_a_function_of_its_own(void **state)
 	add_stack(p, 0, 1, replaced, named, caller);
 	add_stack(p, 0, 4, memcpy_, unknown, caller);
 	add_stack(p, 0, 8, sys, unknown, caller);
-	add_stack(p, 0, 16, unknown);
+	add_stack(p, 0, 16, late);
 	add_stack(p, 0, 32, caller);
 	add_stack(p, 0, 64, in_app(5, "back@/a.c:9"), unknown, caller);
 	a = ATTRIBUTE();
@@ -631,7 +632,8 @@ static void undescribed_code_is_a_function_of_its_own(void **state)
 	assert_function(a, "code of a JIT, replaced meanwhile", "[jit]", 1, 1);
 	assert_function(a, "memcpy", "libc.so.6", 4, 4);
 	assert_function(a, "call", "app", 32, 127 - 16);
-	assert_miss(a, MISS_JIT_UNKNOWN, 30, "[jit]");
+	assert_miss(a, MISS_JIT_UNKNOWN, 14, "[jit]");
+	assert_miss(a, MISS_FILE_LATE, 16, "[jit]");
 	assert_miss(a, MISS_AMBIGUOUS_TIME, 1, "[jit]");
 	assert_no_function(a, "", "[jit]");
 	attribution_free(a);

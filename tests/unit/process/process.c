@@ -234,6 +234,24 @@ static void hostile_perf_maps_are_refused(void **state)
 	assert_true(p->perf_map.fd >= 0);
 }
 
+/* A process that has none was late once: nothing was refused. */
+static void only_what_was_there_stays_refused(void **state)
+{
+	static const int unseen[] = {EBUSY,  ETIMEDOUT, EIO,  EAGAIN,
+				     EMFILE, ENFILE,    ESRCH};
+	struct process *p = start(JIT_LINE, 0);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(unseen); i++) {
+		p->perf_map.open_errno = unseen[i];
+		process_table_refresh(table, now + i);
+		assert_int_equal(p->perf_map.open_errno, ENOENT);
+	}
+	p->perf_map.open_errno = EPERM;
+	process_table_refresh(table, now + 10);
+	assert_int_equal(p->perf_map.open_errno, EPERM);
+}
+
 static void anothers_perf_map_is_refused(void **state)
 {
 	struct process *p;
@@ -333,6 +351,7 @@ int main(void)
 		TEST(growth_is_noted),
 		TEST(a_long_history_is_thinned),
 		TEST(hostile_perf_maps_are_refused),
+		TEST(only_what_was_there_stays_refused),
 		TEST(anothers_perf_map_is_refused),
 		TEST(exited_targets_get_a_last_look),
 		TEST(jitdump_is_opened_as_mapped),

@@ -840,6 +840,7 @@ static void test_files_that_are_not_there(void **state)
 		enum miss miss;
 	} cases[] = {{ENOENT, MISS_FILE_GONE},
 		     {EACCES, MISS_FILE_GONE},
+		     {ETIMEDOUT, MISS_FILE_LATE},
 		     {ESTALE, MISS_FILE_REPLACED},
 		     {EMFILE, MISS_TOO_MANY_FILES}};
 	struct process proc = new_process(0);
@@ -858,6 +859,10 @@ static void test_files_that_are_not_there(void **state)
 		assert_string_equal(r->object->name, "/gone");
 		assert_int_equal(r->address, 0x1234);
 	}
+	/* It is not opened yet. */
+	map_at(&proc, MAPPING_FILE, NULL, BASE + 0x9000000, 0);
+	r = resolve_one(symbolizer_want(sym, &proc, BASE + 0x9000000, FRAME_LEAF, 1, 2));
+	assert_miss(r, MISS_FILE_LATE);
 	maps_deinit(&proc.maps);
 }
 
@@ -1062,6 +1067,9 @@ static void test_refused_jit_file(void **state)
 	proc.perf_map.open_errno = EMFILE;
 	assert_miss(resolve_one(symbolizer_want(sym, &proc, JIT_CODE, FRAME_LEAF, 1, 3)),
 		    MISS_TOO_MANY_FILES);
+	proc.perf_map.open_errno = EBUSY;
+	assert_miss(resolve_one(symbolizer_want(sym, &proc, JIT_CODE, FRAME_LEAF, 1, 5)),
+		    MISS_FILE_LATE);
 	/* The user is unknown, so no file was searched. */
 	proc.perf_map.open_errno = ESRCH;
 	assert_miss(resolve_one(symbolizer_want(sym, &proc, JIT_CODE, FRAME_LEAF, 1, 4)),
