@@ -106,6 +106,21 @@ int io_open_regular(const char *path, struct stat *ret_st)
 	return io_is_made_up(path_fd) ? -EXDEV : io_reopen(path_fd);
 }
 
+void io_keep_own_names(void)
+{
+	static const char *const names[] = {"/proc/self/fd", "/proc/self/fdinfo",
+					    "/proc/self/exe", "/proc/self/maps",
+					    "/proc/self/statm"};
+	static pid_t kept_by; /* a child has a directory of its own */
+
+	if (kept_by == getpid())
+		return;
+	kept_by = getpid();
+	/* They are never closed. */
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		(void)open(names[i], O_PATH | O_NOFOLLOW | O_CLOEXEC);
+}
+
 int io_open_nothing(void)
 {
 	int fds[2];

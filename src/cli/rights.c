@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "base/io.h"
 #include "cli/pager.h"
 #include "collect/bpf_programs.h"
 #include "collect/perf_event.h"
@@ -93,6 +94,7 @@ int rights_share(const struct options *options, page_fn *page, struct error *err
 		.ctx = &writer};
 	int rc;
 
+	io_keep_own_names();
 	writer = (struct writer){.options = options, .write_page = page};
 	rc = broker_begin(BROKER_HELPERS, &helpers, err);
 	return rc ? rc : broker_begin(BROKER_OUTPUT, &output, err);

@@ -6,8 +6,8 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/retry_pause.h"
 #include "base/target_fd.h"
 #include "worker/broker.h"
 #include "worker/message.h"
@@ -47,43 +48,87 @@ static int move_up(int *fd)
 	return 0;
 }
 
-/*
- * posix_spawn() instead of fork() and execve(): it does not copy the page tables of a
- * collector that may have hundreds of megabytes, and it reports a failed execution.
- * /proc/self/exe is the running file even if a newer version replaced its name.
- */
-static int spawn(int sock, int null, pid_t *ret)
+/* Opens this program, even if a newer version has replaced its name. Return: O_PATH or -errno. */
+static int open_program(void)
 {
-	char *argv[] = {WORKER_ARGV0, NULL}, *envp[] = {NULL};
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
-	sigset_t all;
-	int rc;
+	int fd = open("/proc/self/exe", O_PATH | O_CLOEXEC), rc;
+
+	rc = fd < 0 ? -errno : move_up(&fd);
+	return rc ? rc : fd;
+}
+
+static const struct {
+	const char *path;
+	int flags;
+} files[NR_CHILD_FILES] = {
+	[CHILD_STAT] = {"/proc/self/stat", O_RDONLY | O_CLOEXEC},
+	[CHILD_SCHEDSTAT] = {"/proc/self/schedstat", O_RDONLY | O_CLOEXEC},
+	[CHILD_FDS] = {"/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC},
+};
+
+static int send_files(int sock)
+{
+	struct message m = {.type = MESSAGE_BORN};
+	int fds[NR_CHILD_FILES];
+
+	for (size_t i = 0; i < NR_CHILD_FILES; i++) {
+		int fd = open(files[i].path, files[i].flags);
+
+		if (fd < 0)
+			continue;
+		fds[m.nr_fds++] = fd;
+		m.value |= 1u << i;
+	}
+	return message_send(sock, &m, NULL, fds, MESSAGE_NO_DEADLINE);
+}
+
+static void become_first_oom_victim(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	ssize_t n = write(fd, "1000", 4);
+
+	(void)n; /* raising it needs no privilege; if there is no /proc, the default stays */
+}
+
+/* Becomes the program from a copy of this process. All three are above FIRST_SAFE_FD. */
+static _Noreturn void execute(int sock, int null, int program)
+{
+	static char argv0[] = WORKER_ARGV0;
+	char *argv[] = {argv0, NULL}, *envp[] = {NULL};
+	const int last = WORKER_SOCKET_FD + 1;
+
+	/* Nothing before this: who holds its directory has as little time as can be. */
+	if (send_files(sock))
+		_exit(EXIT_FAILED);
+	become_first_oom_victim();
+	for (int fd = 0; fd <= 2; fd++)
+		dup2(null, fd);
+	dup2(sock, WORKER_SOCKET_FD);
+	if (dup3(program, last, O_CLOEXEC) == last) {
+		closefrom(last + 1);
+		execveat(last, "", argv, envp, AT_EMPTY_PATH);
+	}
+	_exit(EXIT_FAILED);
+}
+
+/*
+ * A fork and no vfork, as in posix_spawn(3): this process must not wait for the child, which
+ * may get stuck. A broker is small.
+ */
+static int spawn(int sock, int null, int program, pid_t *ret)
+{
+	sigset_t all, before;
+	int rc = 0;
 
 	sigfillset(&all);
-	rc = posix_spawn_file_actions_init(&actions);
-	if (rc)
-		return -rc;
-	rc = posix_spawnattr_init(&attr);
-	if (rc) {
-		posix_spawn_file_actions_destroy(&actions);
-		return -rc;
-	}
-	rc = posix_spawnattr_setsigmask(&attr, &all);
-	if (!rc)
-		rc = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
-	for (int fd = 0; !rc && fd <= 2; fd++)
-		rc = posix_spawn_file_actions_adddup2(&actions, null, fd);
-	if (!rc)
-		rc = posix_spawn_file_actions_adddup2(&actions, sock, WORKER_SOCKET_FD);
-	if (!rc)
-		rc = posix_spawn_file_actions_addclosefrom_np(&actions,
-							      WORKER_SOCKET_FD + 1);
-	if (!rc)
-		rc = posix_spawn(ret, "/proc/self/exe", &actions, &attr, argv, envp);
-	posix_spawnattr_destroy(&attr);
-	posix_spawn_file_actions_destroy(&actions);
-	return -rc;
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	*ret = fork();
+	if (!*ret)
+		execute(sock, null, program);
+	if (*ret < 0)
+		rc = -errno;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc;
 }
 
 /* Makes both ends of the socket. */
@@ -108,9 +153,13 @@ static int make_sockets(int *ret_ours, int *ret_theirs)
 
 static int spawn_here(struct child *ret)
 {
-	_cleanup_close_ int ours = -1, theirs = -1, null = -1, pidfd = -1;
+	_cleanup_close_ int ours = -1, theirs = -1, null = -1, pidfd = -1,
+			    program = open_program();
 	pid_t pid;
 	int rc;
+
+	if (program < 0)
+		return program;
 
 	rc = make_sockets(&ours, &theirs);
 	if (rc)
@@ -121,7 +170,7 @@ static int spawn_here(struct child *ret)
 	rc = move_up(&null);
 	if (rc)
 		return rc;
-	rc = spawn(theirs, null, &pid);
+	rc = spawn(theirs, null, program, &pid);
 	if (rc)
 		return rc;
 	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -131,8 +180,10 @@ static int spawn_here(struct child *ret)
 		waitpid(pid, NULL, 0);
 		return rc;
 	}
-	*ret = (struct child){
-		.pid = pid, .pidfd = take_fd(&pidfd), .sock = take_fd(&ours)};
+	*ret = CHILD_NONE;
+	ret->pid = pid;
+	ret->pidfd = take_fd(&pidfd);
+	ret->sock = take_fd(&ours);
 	return 0;
 }
 
@@ -288,11 +339,77 @@ static int ask_to_reap(pid_t pid, uint64_t *cpu_ns)
 
 /* ---- ours ---- */
 
-int child_spawn(struct child *ret)
+/* What it reads in /proc before it is executed takes microseconds, unless somebody holds that. */
+#define BIRTH_STEP_NS    (250 * INT64_C(1000000))
+#define BIRTH_MAX_NS     INT64_C(10000000000) /* on a machine without CPU time */
+
+#define TENANT_OF_UNBORN ((struct tenant){.container = TENANT_HELPERS})
+
+static struct retry_pause births;
+
+/* Waits until it has sent something, or died. Return: 0, or -ETIMEDOUT: it ran, and sleeps. */
+static int wait_for_birth(const struct child *child)
 {
-	if (child_nr_undead() >= CHILD_MAX_UNDEAD)
+	int64_t now_ns = message_clock_ns(), end_ns = now_ns + BIRTH_MAX_NS;
+	uint64_t ran_ns = 0, before_ns;
+
+	for (; now_ns < end_ns; now_ns = message_clock_ns()) {
+		int rc = message_wait(child->sock, POLLIN, now_ns + BIRTH_STEP_NS);
+
+		if (rc != -ETIMEDOUT)
+			return rc;
+		before_ns = ran_ns;
+		ran_ns = child_cpu_ns(child);
+		if (ran_ns && ran_ns == before_ns)
+			break;
+	}
+	return -ETIMEDOUT;
+}
+
+static int take_files(struct child *child)
+{
+	struct message_fds fds;
+	struct message m;
+	int rc = message_recv(child->sock, &m, &fds, message_clock_ns() + BIRTH_STEP_NS);
+	size_t nr = 0;
+
+	if (!rc && (m.type != MESSAGE_BORN || m.len))
+		rc = -EBADMSG;
+	for (size_t i = 0; !rc && i < NR_CHILD_FILES; i++) {
+		if (!(m.value & 1u << i) || nr == fds.nr)
+			continue;
+		rc = move_up(&fds.fd[nr]);
+		child->files[i] = fds.fd[nr++];
+	}
+	while (fds.nr > nr)
+		close(fds.fd[--fds.nr]);
+	return rc;
+}
+
+int child_spawn(struct child *ret, uint64_t *cpu_ns)
+{
+	struct child child = CHILD_NONE;
+	int rc;
+
+	if (child_nr_undead() >= CHILD_MAX_UNDEAD || !child_has_room(TENANT_OF_UNBORN) ||
+	    clock_now_ns() < births.until_ns)
 		return -EAGAIN;
-	return broker_is_there(BROKER_HELPERS) ? ask_to_spawn(ret) : spawn_here(ret);
+	rc = broker_is_there(BROKER_HELPERS) ? ask_to_spawn(&child) : spawn_here(&child);
+	if (rc)
+		return rc;
+	rc = wait_for_birth(&child);
+	if (rc == -ETIMEDOUT)
+		retry_pause_begin(&births, CHILD_FIRST_PAUSE_NS, CHILD_MAX_PAUSE_NS,
+				  clock_now_ns());
+	else
+		retry_pause_forget(&births, clock_now_ns());
+	if (!rc)
+		rc = take_files(&child);
+	if (rc)
+		child_kill(&child, TENANT_OF_UNBORN, 0, cpu_ns);
+	else
+		*ret = child;
+	return rc;
 }
 
 pid_t child_parent(void)
@@ -311,6 +428,14 @@ static bool has_ended(int pidfd, int timeout_ms)
 	       (timeout_ms && !message_wait(pidfd, POLLIN, deadline_ns));
 }
 
+static void close_files(struct child *child)
+{
+	for (size_t i = 0; i < NR_CHILD_FILES; i++) {
+		cleanup_closep(&child->files[i]);
+		child->files[i] = -1;
+	}
+}
+
 /* Reaps a child. Return: whether it is gone (reaped by us, or by the kernel). */
 static bool reap(struct child *child, int timeout_ms, uint64_t *cpu_ns)
 {
@@ -322,6 +447,7 @@ static bool reap(struct child *child, int timeout_ms, uint64_t *cpu_ns)
 	else if (ask_to_reap(child->pid, cpu_ns) == -EAGAIN)
 		return false;
 	cleanup_closep(&child->pidfd);
+	close_files(child);
 	*child = CHILD_NONE;
 	return true;
 }
@@ -359,6 +485,7 @@ uint64_t child_kill(struct child *child, struct tenant who, int wait_ms, uint64_
 	close_socket(child, who);
 	if (reap(child, wait_ms, cpu_ns))
 		return 0;
+	close_files(child);
 	assert(nr_undead < ARRAY_SIZE(undead));
 	undead[nr_undead++] = (struct undead){
 		.child = *child, .number = ++last_number, .who = who, .cpu_ns = cpu_ns};
@@ -380,8 +507,10 @@ static void reap_undead(void)
 
 size_t child_max_undead(struct tenant who)
 {
-	return tenant_is_same(who, (struct tenant){0}) ? CHILD_MAX_UNDEAD_ROOT
-						       : CHILD_MAX_UNDEAD_TENANT;
+	if (tenant_is_same(who, (struct tenant){0}))
+		return CHILD_MAX_UNDEAD_ROOT;
+	return tenant_is_same(who, TENANT_OF_UNBORN) ? CHILD_MAX_UNDEAD_UNBORN
+						     : CHILD_MAX_UNDEAD_TENANT;
 }
 
 bool child_has_room(struct tenant who)
@@ -452,18 +581,12 @@ uint64_t child_cpu_ns(const struct child *child)
 	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }
 
-/* Reads the start of a file of the child in /proc, as a string. */
-static bool read_proc(const struct child *child, const char *name, char *buf, size_t size)
+/* Reads one of its files, as a string. */
+static bool read_file(const struct child *child, enum child_file file, char *buf,
+		      size_t size)
 {
-	_cleanup_close_ int fd = -1;
-	char path[64];
-	ssize_t n;
+	ssize_t n = child->pid ? pread(child->files[file], buf, size - 1, 0) : 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)child->pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, buf, size - 1);
 	if (n <= 0)
 		return false;
 	buf[n] = '\0';
@@ -475,7 +598,7 @@ bool child_schedule(const struct child *child, struct child_schedule *ret)
 	struct child_schedule s;
 	char text[128];
 
-	if (!child->pid || !read_proc(child, "schedstat", text, sizeof(text)) ||
+	if (!read_file(child, CHILD_SCHEDSTAT, text, sizeof(text)) ||
 	    sscanf(text, "%" SCNu64 " %" SCNu64, &s.ran_ns, &s.waited_ns) != 2)
 		return false;
 	*ret = s;
@@ -486,7 +609,7 @@ bool child_is_runnable(const struct child *child)
 {
 	char text[128], *state;
 
-	if (!child->pid || !read_proc(child, "stat", text, sizeof(text)))
+	if (!read_file(child, CHILD_STAT, text, sizeof(text)))
 		return false;
 	/* The state follows the name, which may contain any character. */
 	state = strrchr(text, ')');

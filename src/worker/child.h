@@ -11,16 +11,31 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/clock.h"
 #include "base/quota.h"
 #include "worker/broker.h"
+
+/*
+ * Its files in /proc. It opens them itself, and first of all, because any user can hold its
+ * directory there: whoever looks up a name in it then waits, beyond SIGKILL.
+ */
+enum child_file {
+	CHILD_STAT,
+	CHILD_SCHEDSTAT,
+	/* Its directory "fd", O_PATH: so this name stays in the kernel's cache for io_reopen(). */
+	CHILD_FDS,
+	NR_CHILD_FILES
+};
 
 struct child {
 	pid_t pid; /* 0: no child */
 	int pidfd;
 	int sock; /* our end; -1: no child */
+	int files[NR_CHILD_FILES]; /* -1: /proc or the kernel lacks it */
 };
 
-#define CHILD_NONE ((struct child){.pid = 0, .pidfd = -1, .sock = -1})
+#define CHILD_NONE \
+	((struct child){.pid = 0, .pidfd = -1, .sock = -1, .files = {-1, -1, -1}})
 
 /*
  * Most children that did not die after SIGKILL (they wait for a dead file system, or for a
@@ -33,6 +48,7 @@ struct child {
 #define CHILD_MAX_UNDEAD_TENANT  2
 #define CHILD_MAX_UNDEAD_ROOT    8
 #define CHILD_MAX_UNDEAD_FOLDERS 8 /* of all TENANT_FOLDERS; root's may have two more */
+#define CHILD_MAX_UNDEAD_UNBORN  8 /* that got stuck in /proc before they were executed */
 #define CHILD_MANY_UNDEAD        32
 #define CHILD_MAX_UNDEAD         64
 #define CHILD_MAX_RUNNING        8 /* workers of this process, each may get stuck */
@@ -40,13 +56,21 @@ struct child {
 /* How long to wait for a child after SIGKILL before it is put aside. */
 #define CHILD_KILL_WAIT_MS 200
 
+/* When children do not get to their own files in /proc: the pauses after which one is tried. */
+#define CHILD_FIRST_PAUSE_NS (1 * CLOCK_SECOND_NS)
+#define CHILD_MAX_PAUSE_NS   (16 * CLOCK_SECOND_NS)
+
 /**
  * Executes this program again as a worker: argv[0] WORKER_ARGV0, no environment,
  * /dev/null on 0, 1 and 2, its socket on WORKER_SOCKET_FD, nothing else open, all
- * signals blocked (signals from a terminal are meant for the collector).
- * Return: 0 with @ret filled, or a negative errno; -EAGAIN: too many are stuck.
+ * signals blocked (signals from a terminal are meant for the collector), and the first
+ * victim of the OOM killer, before profiler and targets.
+ *
+ * @cpu_ns  as in child_kill(), for a child that gets stuck in /proc
+ * Return: 0 with @ret filled, or a negative errno; -EAGAIN: too many are stuck; -ETIMEDOUT:
+ * it is one of them.
  */
-int child_spawn(struct child *ret);
+int child_spawn(struct child *ret, uint64_t *cpu_ns);
 /** Returns the process that is the parent of children: this one, or the broker. */
 pid_t child_parent(void);
 
@@ -104,8 +128,8 @@ struct child_schedule {
 };
 
 /**
- * Reads /proc/PID/schedstat of the child. Return: false if it cannot be read, or the
- * kernel lacks it (CONFIG_SCHED_INFO).
+ * Reads its /proc/PID/schedstat. Return: false if it cannot be read, or the kernel lacks it
+ * (CONFIG_SCHED_INFO).
  */
 bool child_schedule(const struct child *child, struct child_schedule *ret);
 /** Does the child run, or wait for a CPU? False if that cannot be read. */

@@ -5,6 +5,7 @@
  * header is in host byte order; neither end trusts the other's lengths.
  *
  *   collector            worker
+ *                 <-     BORN        descriptors of its files in /proc, before it is executed
  *   START         ->                 limits; the worker locks itself down
  *                 <-     READY       (or FAILED: it could not)
  *   REQUEST       ->                 value: the operation
@@ -38,6 +39,7 @@ enum message_type {
 	MESSAGE_FAILED, /* value: an errno, positive */
 	MESSAGE_NEED,
 	MESSAGE_NEED_ANSWER,
+	MESSAGE_BORN, /* value: of enum child_file (worker/child.h), a bit each */
 };
 
 struct message {

@@ -201,7 +201,7 @@ static int start(struct worker *w)
 {
 	int rc;
 
-	rc = child_spawn(&w->child);
+	rc = child_spawn(&w->child, &w->dead_cpu_ns);
 	if (rc)
 		return rc;
 	w->stats.nr_starts++;

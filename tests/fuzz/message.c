@@ -114,13 +114,16 @@ static int lowest_fd(void)
 
 /* ---- the collector, whose child is this program ---- */
 
-int child_spawn(struct child *ret)
+int child_spawn(struct child *ret, uint64_t *cpu_ns)
 {
 	const struct message ready = {.type = MESSAGE_READY};
 
 	if (theirs >= 0)
 		return -EAGAIN; /* once for each input */
-	*ret = (struct child){.pid = 1, .pidfd = -1, .sock = sockets()};
+	(void)cpu_ns;
+	*ret = CHILD_NONE;
+	ret->pid = 1;
+	ret->sock = sockets();
 	say(&ready, sizeof(ready));
 	return 0;
 }

@@ -141,6 +141,37 @@ no_name() {
 	return 1
 }
 
+# A user holds the directories in /proc of lineburn itself and of its helpers, none of whose names is in the kernel's
+# cache any more, as when memory is short. Then a process is stuck, so that the opener is looked at, and replaced.
+own_held() {
+	"$hot" 1000 >/dev/null &
+	hot_pid=$!
+	"$LB" record -vv -a -F 999 -o own.pb.gz >own.out 2>own.err &
+	recorder=$!
+	holders=
+	why=
+	wait_until 60 records $recorder || why="it does not begin"
+	works $hot_pid 200
+	sync
+	echo 2 >/proc/sys/vm/drop_caches
+	for process in $recorder $(pgrep -P "$recorder,$(pgrep -d , -P $recorder)"); do
+		holds "own-$process" folder 1 65534 "$hot" "/proc/$process" || why=${why:-"$process is not held"}
+		holders="$holders $holder"
+	done
+	holds own task 1 65533 "$hot" || why=${why:-"no process is stuck"}
+	holders="$holders $holder"
+	wait_until 60 grep -q "task of a target of user 65533 did not answer in time" own.err || why=${why:-"no process was late"}
+	"$hot" 5 >/dev/null
+	works $hot_pid 500
+	kill -INT $recorder
+	wait $recorder || why=${why:-$(tail -n 1 own.err)}
+	kill -0 "$holder" 2>/dev/null || why=${why:-"it ended after they were released"}
+	# shellcheck disable=SC2086 # numbers of processes
+	{ kill $holders $hot_pid; wait $holders $hot_pid 2>/dev/null; }
+	[ -z "$why" ] || { echo "$why"; return 1; }
+	"$LB" annotate --json own.pb.gz >own.json && profile_has own.json "self_('hot.c five') > 0" "sums_close()"
+}
+
 id=c0de9d2c5a6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f7a8
 other_id=0de19d2c5a6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f7a8
 # A user holds a folder of cgroups that is his, where all have to be looked at to find a container by its id.
@@ -198,6 +229,7 @@ check stuck-exec-many besides many exec 12 65534 "$hot" -a
 check stuck-task-pid besides task-pid task 1 65534 "$hot" TARGETS
 check stuck-task-many besides task-many task 3 65534 "$hot" -a
 check stuck-task-name no_name
+check stuck-own own_held
 if [ -n "$v2" ]; then
 	check stuck-folder in_container
 	check stuck-folder-root not_found roots roots --container "$other_id"

@@ -1523,7 +1523,7 @@ static void get_stuck(struct tenant who, uint64_t *cpu_ns)
 {
 	struct child child;
 
-	assert_int_equal(child_spawn(&child), 0);
+	assert_int_equal(child_spawn(&child, cpu_ns), 0);
 	freezer_freeze(child.pid);
 	assert_true(child_kill(&child, who, 0, cpu_ns));
 }

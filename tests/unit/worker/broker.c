@@ -303,6 +303,7 @@ static void start_without_descriptors(void)
 {
 	struct rlimit before, few;
 	struct child child;
+	uint64_t cpu_ns;
 	int lowest;
 
 	closefrom(STDERR_FILENO + 1);
@@ -314,7 +315,7 @@ static void start_without_descriptors(void)
 		few = before;
 		few.rlim_cur = (rlim_t)(lowest + nr);
 		CHECK(!setrlimit(RLIMIT_NOFILE, &few));
-		CHECK(child_spawn(&child) == (nr < 2 ? -EMFILE : -EINVAL));
+		CHECK(child_spawn(&child, &cpu_ns) == (nr < 2 ? -EMFILE : -EINVAL));
 		CHECK(dup(STDIN_FILENO) == (nr ? lowest : -1));
 		CHECK(!setrlimit(RLIMIT_NOFILE, &before));
 		for (int i = 0; i < 6000 && child_nr_undead(); i++)
@@ -341,7 +342,7 @@ static void kill_others(void)
 	uint64_t cpu_ns;
 
 	begin_broker(BROKER_HELPERS, EVERYTHING);
-	CHECK(!child_spawn(&own));
+	CHECK(!child_spawn(&own, &cpu_ns));
 	CHECK(broker_ask(BROKER_HELPERS, BROKER_KILL_CHILD, &request, NULL) == -ESRCH);
 	request.len--;
 	CHECK(broker_ask(BROKER_HELPERS, BROKER_KILL_CHILD, &request, NULL) == -ESRCH);

@@ -8,7 +8,12 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,7 +49,7 @@ static void what_does_not_die_is_put_aside(void **state)
 
 	if (!freezer_is_there(state))
 		skip();
-	assert_int_equal(child_spawn(&child), 0);
+	assert_int_equal(child_spawn(&child, &cpu_ns), 0);
 	pid = child.pid;
 	freezer_freeze(pid);
 	message_meanwhile(count, &nr_worked);
@@ -81,7 +86,7 @@ static void all_folders_together_have_few(void **state)
 		struct child child;
 
 		assert_true(child_has_room(TENANT_OF_FOLDERS(1000 + i)));
-		assert_int_equal(child_spawn(&child), 0);
+		assert_int_equal(child_spawn(&child, &cpu_ns[i]), 0);
 		freezer_freeze(child.pid);
 		child_kill(&child, TENANT_OF_FOLDERS(1000 + i), 0, &cpu_ns[i]);
 	}
@@ -257,6 +262,85 @@ static void when_many_are_stuck_others_are_served(void **state)
 	assert_int_equal(errno, ECHILD);
 }
 
+/*
+ * From now on, who opens a folder as children open their own waits for ever, until what this
+ * returns is closed: then there is none.
+ */
+static int hold_folders(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, args[2])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, O_PATH | O_DIRECTORY | O_CLOEXEC, 0,
+			 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = {ARRAY_SIZE(filter), filter};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -1;
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+			    SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+}
+
+/* Tries until the pause is over. */
+static int spawn_later(struct child *ret, uint64_t *cpu_ns)
+{
+	int rc;
+
+	for (int i = 0; i < 6000; i++) {
+		rc = child_spawn(ret, cpu_ns);
+		if (rc != -EAGAIN)
+			break;
+		usleep(10000);
+	}
+	return rc;
+}
+
+/* Return: the line that failed. */
+static int spawn_while_held(void)
+{
+	uint64_t cpu_ns = 0;
+	struct child child = CHILD_NONE;
+	int held = hold_folders();
+
+	if (held < 0)
+		return __LINE__;
+	if (child_spawn(&child, &cpu_ns) != -ETIMEDOUT || child.pid)
+		return __LINE__;
+	/* The next ones do not cost as much time. */
+	if (child_spawn(&child, &cpu_ns) != -EAGAIN)
+		return __LINE__;
+	if (spawn_later(&child, &cpu_ns) != -ETIMEDOUT)
+		return __LINE__;
+	close(held);
+	if (spawn_later(&child, &cpu_ns) || child.files[CHILD_STAT] < 0 ||
+	    child.files[CHILD_FDS] >= 0)
+		return __LINE__;
+	child_kill(&child, TENANT_UNKNOWN, 20000, &cpu_ns);
+	return child_nr_undead() ? __LINE__ : 0;
+}
+
+/* Who holds /proc, or the directory of a child there, delays a start for half a second. */
+static void a_held_directory_does_not_hold_the_parent(void **state)
+{
+	pid_t pid = fork();
+	int status, line;
+
+	(void)state;
+	if (!pid) {
+		line = spawn_while_held();
+		if (line)
+			fprintf(stderr, "it failed in line %d\n", line);
+		_exit(line != 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 int main(int argc, char **argv)
 {
 	static const worker_op ops[] = {op_pid};
@@ -271,6 +355,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(
 			a_container_does_not_use_up_what_its_users_have, freezer_set_up,
 			freezer_tear_down),
+		cmocka_unit_test(a_held_directory_does_not_hold_the_parent),
 		cmocka_unit_test_setup_teardown(when_many_are_stuck_others_are_served,
 						freezer_set_up, freezer_tear_down),
 	};
