@@ -106,11 +106,11 @@ int io_open_regular(const char *path, struct stat *ret_st)
 	return io_is_made_up(path_fd) ? -EXDEV : io_reopen(path_fd);
 }
 
-void io_keep_own_names(void)
+void io_keep_proc_names(void)
 {
-	static const char *const names[] = {"/proc/self/fd", "/proc/self/fdinfo",
-					    "/proc/self/exe", "/proc/self/maps",
-					    "/proc/self/statm"};
+	static const char *const names[] = {"/proc/self/fd",    "/proc/self/fdinfo",
+					    "/proc/self/exe",   "/proc/self/maps",
+					    "/proc/self/statm", "/proc/stat"};
 	static pid_t kept_by; /* a child has a directory of its own */
 
 	if (kept_by == getpid())

@@ -60,11 +60,11 @@ DIR *io_open_dir(int dir, const char *name);
 int io_open_nothing(void);
 
 /**
- * Keeps the names of this process in /proc that it opens more than once in the kernel's cache, as
- * long as it lives. Any user can hold the directory of a process there:
- * whoever looks up a name in it that is not in the cache then waits, beyond SIGKILL.
+ * Keeps the names in /proc that this process opens more than once in the kernel's cache, as long as it
+ * lives. Any user can hold /proc, and the directory of any process there: whoever looks up a name
+ * in it that is not in the cache then waits, beyond SIGKILL.
  */
-void io_keep_own_names(void);
+void io_keep_proc_names(void);
 
 /** Closes all descriptors but the standard streams, @a and @b (-1: none). */
 void io_close_others(int a, int b);

@@ -33,6 +33,9 @@ struct tenant {
 #define TENANT_OF_FOLDERS(uid_) \
 	((struct tenant){.container = TENANT_FOLDERS, .uid = (uid_)})
 
+/* /proc, which any user may hold, too. */
+#define TENANT_OF_PROC ((struct tenant){.container = UINT64_C(3)})
+
 /* Helpers that got stuck before they served anybody. */
 #define TENANT_HELPERS UINT64_C(2)
 

@@ -413,6 +413,21 @@ void look_here(int base_fd, struct look *look)
 	creds_restore(&creds);
 }
 
+void look_in_turn(struct look_base *base, struct look *look)
+{
+	if (base->rc) {
+		look->rc = base->rc;
+		look->fd = -1;
+		look->text = NULL;
+		look->len = 0;
+		look->facts = (struct look_facts){0};
+		return;
+	}
+	look_here(base->fd, look);
+	if (look->rules & LOOK_ENTER)
+		*base = (struct look_base){look->fd, look->rc};
+}
+
 /* ---- as sent to an opener ---- */
 
 void look_put(struct wire_writer *w, const struct look *look)

@@ -57,6 +57,8 @@ enum look_rules {
 	/* The kernel writes this PROC_TEXT in one piece: a short read is its end. */
 	LOOK_ONE_PIECE = 1 << 5,
 	LOOK_FOLDERS = 1 << 6, /* only the NAMES of directories */
+	/* This HANDLE is the base of the looks after it; if it fails, so do they. */
+	LOOK_ENTER = 1 << 7,
 };
 
 /* About a file; from the kernel's cache, so that no remote server is asked. */
@@ -90,6 +92,15 @@ struct look {
 
 /** Looks, in this process. Sets @look->rc. */
 void look_here(int base_fd, struct look *look);
+
+/* Where the next of several looks is made. */
+struct look_base {
+	int fd; /* borrowed */
+	int rc; /* of all that follow; 0: they are made */
+};
+
+/** The same for several looks, one after the other. */
+void look_in_turn(struct look_base *base, struct look *look);
 
 void look_deinit(struct look *look);
 

@@ -209,13 +209,45 @@ static bool is_left_out(const struct look *look)
 	return opener.leaves_out_cgroup && is_cgroup(look);
 }
 
+/* Has its directory to be opened first? */
+static bool is_new(const struct look_group *group)
+{
+	return group->base_fd < 0;
+}
+
+/* @name  gets its number */
+static struct look look_to_enter(const struct look_group *group, char name[16])
+{
+	snprintf(name, 16, "%" PRIu32, group->pid);
+	return (struct look){.where = LOOK_BELOW,
+			     .what = LOOK_HANDLE,
+			     .rules = LOOK_ENTER,
+			     .name = name,
+			     .fd = -1};
+}
+
+/* Of the directory, which is closed with close(2). */
+static int take_handle(const struct look *entered)
+{
+	if (entered->rc)
+		return entered->rc;
+	target_fd_forget(entered->fd);
+	return entered->fd;
+}
+
 static void put_group(struct wire_writer *request, const struct look_group *group)
 {
-	size_t nr = 0;
+	size_t nr = is_new(group);
+	struct look enter;
+	char name[16];
 
 	for (size_t i = 0; i < group->nr; i++)
 		nr += !is_left_out(&group->looks[i]);
 	wire_put_u32(request, (uint32_t)nr);
+	if (is_new(group)) {
+		enter = look_to_enter(group, name);
+		look_put(request, &enter);
+	}
 	for (size_t i = 0; i < group->nr; i++)
 		if (!is_left_out(&group->looks[i]))
 			look_put(request, &group->looks[i]);
@@ -240,29 +272,61 @@ static bool take_result(struct wire_reader *reply, struct look *look, struct ten
 	return true;
 }
 
-/* Reads the results of all looks. Return: 0, or -EBADMSG with no results. */
+struct received {
+	int fds[WORKER_MAX_FDS];
+	size_t nr, used;
+};
+
+static bool take_group(struct wire_reader *reply, struct look_group *group,
+		       struct look *entered, struct received *r)
+{
+	char name[16];
+
+	if (is_new(group)) {
+		*entered = look_to_enter(group, name);
+		if (!take_result(reply, entered, group->who, r->fds, r->nr, &r->used))
+			return false;
+	}
+	for (size_t k = 0; k < group->nr; k++)
+		if (!take_result(reply, &group->looks[k], group->who, r->fds, r->nr,
+				 &r->used))
+			return false;
+	return true;
+}
+
+/*
+ * Reads the results of all looks, and the directories. Return: 0, or -EBADMSG with no
+ * results.
+ */
 static int take_results(struct wire_reader *reply, struct look_group *groups, size_t nr)
 {
-	int fds[WORKER_MAX_FDS];
-	size_t nr_fds = worker_take_fds(opener.worker, fds, ARRAY_SIZE(fds)), used = 0;
+	struct received r = {.used = 0};
+	struct look entered[OPENER_MAX_GROUPS];
 	bool is_good = true;
 
-	for (size_t i = 0; i < nr; i++)
+	r.nr = worker_take_fds(opener.worker, r.fds, ARRAY_SIZE(r.fds));
+	for (size_t i = 0; i < nr; i++) {
+		entered[i] = (struct look){.fd = -1};
 		no_results(groups[i].looks, groups[i].nr, 0);
-	for (size_t i = 0; i < nr; i++)
-		for (size_t k = 0; k < groups[i].nr && is_good; k++)
-			is_good = take_result(reply, &groups[i].looks[k], groups[i].who,
-					      fds, nr_fds, &used);
-	if (is_good && used == nr_fds && reply->pos == reply->len)
-		return 0;
-	opener.stats.nr_failed++;
-	for (; used < nr_fds; used++) {
-		target_fd_opened(fds[used], groups->who);
-		target_fd_close(fds[used]);
 	}
-	for (size_t i = 0; i < nr; i++)
+	for (size_t i = 0; i < nr && is_good; i++)
+		is_good = take_group(reply, &groups[i], &entered[i], &r);
+	if (is_good && r.used == r.nr && reply->pos == reply->len) {
+		for (size_t i = 0; i < nr; i++)
+			if (is_new(&groups[i]))
+				groups[i].base_fd = take_handle(&entered[i]);
+		return 0;
+	}
+	opener.stats.nr_failed++;
+	for (; r.used < r.nr; r.used++) {
+		target_fd_opened(r.fds[r.used], groups->who);
+		target_fd_close(r.fds[r.used]);
+	}
+	for (size_t i = 0; i < nr; i++) {
+		look_deinit(&entered[i]);
 		for (size_t k = 0; k < groups[i].nr; k++)
 			look_deinit(&groups[i].looks[k]);
+	}
 	return -EBADMSG;
 }
 
@@ -319,10 +383,13 @@ static bool is_known(struct tenant who)
 }
 
 /* A disk may be slow for those who were not late: they lose nothing because others were. */
-static unsigned int deadline_of(struct tenant who)
+static unsigned int deadline_of(struct tenant who, const struct look_group *group)
 {
 	size_t nr = nr_late(NULL);
 
+	if (tenant_is_same(who, TENANT_OF_PROC) && group->nr &&
+	    group->looks->what == LOOK_NAMES)
+		return OPENER_LIST_MS;
 	if (nr < 2 || (nr < MAX_PATIENT && is_known(who) && !nr_late(&who)))
 		return OPENER_MS;
 	return OPENER_LATE_MS;
@@ -365,13 +432,13 @@ static int ask_once(struct tenant who, struct tenant charged, struct look_group 
 	if (!is_known(charged) || (!opener.leaves_out_cgroup && has_cgroup(groups, nr)))
 		worker_charges_nobody(opener.worker);
 	for (size_t i = 0; i < nr; i++) {
-		bases[i] = groups[i].base_fd;
+		bases[i] = is_new(&groups[i]) ? groups[i].proc_fd : groups[i].base_fd;
 		put_group(&request, &groups[i]);
 	}
 	if (!request.failed) {
 		answer = worker_call(opener.worker, OPENER_LOOK, request.data,
 				     request.len, bases, nr, NULL, NULL,
-				     deadline_of(charged), &reply, &rc);
+				     deadline_of(charged, groups), &reply, &rc);
 		opener.slow_ns = worker_slow_ns(opener.worker);
 	}
 	wire_writer_deinit(&request);
@@ -469,7 +536,8 @@ static void charge(struct tenant who, const struct look *look, uint64_t slow_ns)
 	uint64_t now_ns = clock_now_ns();
 
 	/* Where the kernel is slow to make a cgroup, its folder is slow to answer. */
-	if (tenant_is_same(who, TENANT_OF_FOLDERS(0)))
+	if (tenant_is_same(who, TENANT_OF_FOLDERS(0)) ||
+	    tenant_is_same(who, TENANT_OF_PROC))
 		return;
 	time_share_took(share, who, now_ns - slow_ns, now_ns);
 }
@@ -494,6 +562,15 @@ static void charge_hung(struct hung *hung, struct tenant who,
 	}
 }
 
+static const char *kind_of(struct tenant who)
+{
+	if (who.container == TENANT_OF_PROC.container)
+		return "/proc itself, user";
+	if (who.container == TENANT_FOLDERS)
+		return "folders of user";
+	return who.container ? "a target of a container, user" : "a target of user";
+}
+
 /* @stuck  the number of the child that was left behind; 0: none */
 static void on_late(int base_fd, struct tenant who, const struct look *look,
 		    uint64_t stuck)
@@ -507,11 +584,7 @@ static void on_late(int base_fd, struct tenant who, const struct look *look,
 	for (size_t i = 0; i < MAX_LATE_GROUPS; i++)
 		charge_hung(&opener.hung[i], who, &subject);
 	log_debug("%s of %s %u did not answer in time, skipping",
-		  look->name ? look->name : "a file",
-		  who.container == TENANT_FOLDERS ? "folders of user"
-		  : who.container                 ? "a target of a container, user"
-						  : "a target of user",
-		  who.uid);
+		  look->name ? look->name : "a file", kind_of(who), who.uid);
 }
 
 /*
@@ -561,10 +634,41 @@ static bool looks_here(void)
 	return !opener.worker || !pthread_equal(opener.thread, pthread_self());
 }
 
+struct outcome {
+	int rc;
+	uint64_t slow_ns;
+	uint64_t stuck; /* number of the child that was left behind; 0: none */
+};
+
+/* Of the last request. */
+static struct outcome outcome_of(int rc)
+{
+	return (struct outcome){
+		.rc = rc,
+		.slow_ns = opener.slow_ns,
+		.stuck = rc == -ETIMEDOUT ? worker_last_stuck(opener.worker) : 0};
+}
+
+/* Who pays for it? Return: its rc, with no results if it is an error. */
+static int settle(int base_fd, struct tenant who, struct look *looks, size_t nr,
+		  const struct outcome *o)
+{
+	if (o->rc == -EBUSY)
+		opener.stats.nr_refused++;
+	if (o->slow_ns || o->rc == -ETIMEDOUT)
+		who = find_tenant(base_fd, who, looks);
+	if (o->slow_ns)
+		charge(who, looks, o->slow_ns);
+	if (o->rc == -ETIMEDOUT)
+		on_late(base_fd, who, looks, o->stuck);
+	if (o->rc)
+		no_results(looks, nr, o->rc);
+	return o->rc;
+}
+
 int opener_look(int base_fd, struct tenant who, struct look *looks, size_t nr)
 {
-	uint64_t slow_ns, stuck;
-	int rc;
+	struct outcome o;
 
 	if (looks_here()) {
 		for (size_t i = 0; i < nr; i++)
@@ -574,24 +678,11 @@ int opener_look(int base_fd, struct tenant who, struct look *looks, size_t nr)
 	if (must_know() && !is_banned(base_fd, who, looks))
 		who = find_tenant(base_fd, who, looks);
 	opener.slow_ns = 0;
-	rc = is_banned(base_fd, who, looks) || is_paused(who, looks->where) ||
-			     !may_open(looks, nr, who)
-		     ? -EBUSY
-		     : ask_alone(base_fd, who, looks, nr);
-	slow_ns = opener.slow_ns;
-	/* Before find_tenant(), which may leave behind another one. */
-	stuck = rc == -ETIMEDOUT ? worker_last_stuck(opener.worker) : 0;
-	if (rc == -EBUSY)
-		opener.stats.nr_refused++;
-	if (slow_ns || rc == -ETIMEDOUT)
-		who = find_tenant(base_fd, who, looks);
-	if (slow_ns)
-		charge(who, looks, slow_ns);
-	if (rc == -ETIMEDOUT)
-		on_late(base_fd, who, looks, stuck);
-	if (rc)
-		no_results(looks, nr, rc);
-	return rc;
+	o = outcome_of(is_banned(base_fd, who, looks) || is_paused(who, looks->where) ||
+				       !may_open(looks, nr, who)
+			       ? -EBUSY
+			       : ask_alone(base_fd, who, looks, nr));
+	return settle(base_fd, who, looks, nr, &o);
 }
 
 int opener_look_at(int base_fd, struct tenant who, struct look *look)
@@ -603,6 +694,112 @@ int opener_look_at(int base_fd, struct tenant who, struct look *look)
 bool opener_has_time(struct tenant who)
 {
 	return time_share_may_take(&opener.file_share, who, clock_now_ns());
+}
+
+/*
+ * Opens these processes. They cannot delay that, only who holds /proc can, so it costs none of
+ * them anything.
+ */
+static void open_processes(struct look_group **processes, size_t nr)
+{
+	struct look_group groups[OPENER_MAX_GROUPS];
+	struct look looks[OPENER_MAX_GROUPS];
+	char names[OPENER_MAX_GROUPS][16];
+	struct outcome o;
+	int rc = -EBUSY;
+
+	for (size_t i = 0; i < nr; i++) {
+		looks[i] = look_to_enter(processes[i], names[i]);
+		groups[i] = (struct look_group){.base_fd = processes[i]->proc_fd,
+						.who = TENANT_OF_PROC,
+						.looks = &looks[i],
+						.nr = 1};
+	}
+	opener.slow_ns = 0;
+	if (!is_paused(TENANT_OF_PROC, LOOK_BELOW))
+		rc = ask(TENANT_OF_PROC, TENANT_OF_PROC, groups, nr);
+	o = outcome_of(rc);
+	settle(groups->base_fd, TENANT_OF_PROC, looks, nr, &o);
+	for (size_t i = 0; i < nr; i++)
+		processes[i]->base_fd = take_handle(&looks[i]);
+}
+
+static bool is_late(int rc)
+{
+	return rc == -ETIMEDOUT || rc == -EBUSY;
+}
+
+/*
+ * A request with this process was late, and then so was /proc, or no other opener got to its own
+ * files there.
+ */
+static void blame_proc(const struct look_group *process, uint64_t stuck)
+{
+	char name[16];
+	struct look enter = look_to_enter(process, name);
+
+	if (process->base_fd == -EBUSY)
+		on_late(process->proc_fd, TENANT_OF_PROC, &enter, stuck);
+	else
+		child_charge_undead(stuck, TENANT_OF_PROC);
+}
+
+static void look_at_group_here(struct look_group *group)
+{
+	struct look_base base = {.fd = group->base_fd};
+	struct look enter;
+	char name[16];
+
+	if (is_new(group)) {
+		base.fd = group->proc_fd;
+		enter = look_to_enter(group, name);
+		look_in_turn(&base, &enter);
+		group->base_fd = enter.rc ? enter.rc : enter.fd;
+	}
+	for (size_t k = 0; k < group->nr; k++)
+		look_in_turn(&base, &group->looks[k]);
+}
+
+/* Has a process to be opened before it is known whether it may be looked at? */
+static bool must_open_first(void)
+{
+	return opener.bans.nr || must_know();
+}
+
+int opener_look_at_process(struct look_group *process)
+{
+	struct outcome o;
+
+	if (looks_here()) {
+		look_at_group_here(process);
+		return process->base_fd < 0 ? process->base_fd : 0;
+	}
+	if (is_new(process) && (!process->nr || must_open_first())) {
+		open_processes(&process, 1);
+		if (is_new(process))
+			no_results(process->looks, process->nr, process->base_fd);
+		if (is_new(process) || !process->nr)
+			return is_new(process) ? process->base_fd : 0;
+	}
+	if (!is_new(process))
+		return opener_look(process->base_fd, process->who, process->looks,
+				   process->nr);
+	opener.slow_ns = 0;
+	o = outcome_of(ask(process->who, process->who, process, 1));
+	/* It may have been /proc. */
+	if (o.rc == -ETIMEDOUT)
+		open_processes(&process, 1);
+	else if (o.rc)
+		process->base_fd = o.rc;
+	if (!is_new(process))
+		return settle(process->base_fd, process->who, process->looks, process->nr,
+			      &o);
+	if (o.rc == -ETIMEDOUT && is_late(process->base_fd))
+		blame_proc(process, o.stuck);
+	if (o.rc)
+		no_results(process->looks, process->nr, process->base_fd);
+	opener.stats.nr_refused += o.rc == -EBUSY;
+	return process->base_fd;
 }
 
 /* A process whose tenant is not known yet may be one of a tenant that is paused. */
@@ -628,7 +825,7 @@ static void note_late_groups(void)
 }
 
 /* In the place of one whose child is dead or charged, else of the first. */
-static void note_hung(const struct look_group *groups, size_t nr, uint64_t stuck)
+static void note_hung(struct look_group *const *groups, size_t nr, uint64_t stuck)
 {
 	struct hung *hung = &opener.hung[0];
 
@@ -639,36 +836,90 @@ static void note_hung(const struct look_group *groups, size_t nr, uint64_t stuck
 			hung = &opener.hung[i];
 	*hung = (struct hung){.number = stuck, .nr = nr};
 	for (size_t i = 0; i < nr; i++) {
-		hung->suspects[i].who = groups[i].who;
-		find_subject(groups[i].base_fd, groups[i].looks,
-			     &hung->suspects[i].process);
+		hung->suspects[i].who = groups[i]->who;
+		if (!is_new(groups[i]))
+			find_subject(groups[i]->base_fd, groups[i]->looks,
+				     &hung->suspects[i].process);
 	}
+}
+
+/* Its caller looks at it alone. */
+static void leave_alone(struct look_group *group)
+{
+	no_results(group->looks, group->nr, -EAGAIN);
+	if (is_new(group))
+		group->base_fd = -EAGAIN;
+}
+
+/* Opens those that are new. Return: one of them; NULL: there was none. */
+static const struct look_group *open_new(struct look_group *const *groups, size_t nr)
+{
+	struct look_group *new[OPENER_MAX_GROUPS];
+	size_t nr_new = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		if (is_new(groups[i]))
+			new[nr_new++] = groups[i];
+	if (nr_new)
+		open_processes(new, nr_new);
+	return nr_new ? new[0] : NULL;
+}
+
+/* It took too long: who was it? */
+static void on_late_groups(struct look_group *const *groups, size_t nr)
+{
+	uint64_t stuck = worker_last_stuck(opener.worker);
+	const struct look_group *opened = open_new(groups, nr);
+
+	if (opened && is_late(opened->base_fd))
+		blame_proc(opened, stuck);
+	else
+		note_hung(groups, nr, stuck);
+}
+
+static void ask_groups(struct look_group *const *groups, size_t nr)
+{
+	struct look_group asked[OPENER_MAX_GROUPS];
+	uint64_t slow_ns;
+	int rc;
+
+	for (size_t i = 0; i < nr; i++)
+		asked[i] = *groups[i];
+	rc = ask(TENANT_UNKNOWN, TENANT_UNKNOWN, asked, nr);
+	slow_ns = opener.slow_ns;
+	for (size_t i = 0; i < nr; i++)
+		groups[i]->base_fd = asked[i].base_fd;
+	if (rc == -ETIMEDOUT)
+		on_late_groups(groups, nr);
+	if (rc == -ETIMEDOUT || slow_ns >= OPENER_LATE_MS * CLOCK_MS_NS)
+		note_late_groups();
+	for (size_t i = 0; rc && i < nr; i++)
+		leave_alone(groups[i]);
 }
 
 void opener_look_groups(struct look_group *groups, size_t nr)
 {
-	struct look_group asked[OPENER_MAX_GROUPS];
+	struct look_group *all[OPENER_MAX_GROUPS] = {NULL}, *asked[OPENER_MAX_GROUPS];
+	bool opened_first = !looks_here() && must_open_first();
 	bool are_paused = are_groups_paused();
 	size_t nr_asked = 0;
-	int rc;
 
+	for (size_t i = 0; i < nr; i++)
+		all[i] = &groups[i];
+	if (opened_first)
+		open_new(all, nr);
 	for (size_t i = 0; i < nr; i++) {
 		struct look_group *group = &groups[i];
 
 		if (looks_here())
-			for (size_t k = 0; k < group->nr; k++)
-				look_here(group->base_fd, &group->looks[k]);
+			look_at_group_here(group);
+		else if (opened_first && is_new(group))
+			no_results(group->looks, group->nr, group->base_fd);
 		else if (are_paused || may_get_stuck(group))
-			no_results(group->looks, group->nr, -EAGAIN);
+			leave_alone(group);
 		else
-			asked[nr_asked++] = *group;
+			asked[nr_asked++] = group;
 	}
-	rc = nr_asked ? ask(TENANT_UNKNOWN, TENANT_UNKNOWN, asked, nr_asked) : 0;
-	if (rc == -ETIMEDOUT)
-		note_hung(asked, nr_asked, worker_last_stuck(opener.worker));
-	if (rc == -ETIMEDOUT ||
-	    (nr_asked && opener.slow_ns >= OPENER_LATE_MS * CLOCK_MS_NS))
-		note_late_groups();
-	for (size_t i = 0; rc && i < nr_asked; i++)
-		no_results(asked[i].looks, asked[i].nr, -EAGAIN);
+	if (nr_asked)
+		ask_groups(asked, nr_asked);
 }

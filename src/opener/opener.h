@@ -36,6 +36,8 @@
 #define OPENER_MS      250
 #define OPENER_LATE_MS 25
 #define OPENER_LATE_S  20
+#define OPENER_LIST_MS \
+	2000 /* of a list of all processes, of which there may be 100,000s */
 
 /* Most looks in one request: each may have a descriptor. */
 #define OPENER_MAX_LOOKS 8
@@ -80,22 +82,32 @@ int opener_look_at(int base_fd, struct tenant who, struct look *look);
  */
 bool opener_has_time(struct tenant who);
 
-/* Most processes in one request, and descriptors in its answer. */
+/* Most processes in one request; each may have two descriptors in the answer. */
 #define OPENER_MAX_GROUPS 16
 
-/* Looks at one of several processes. */
+/* Looks at one process. */
 struct look_group {
-	int base_fd; /* its directory in /proc */
+	/*
+	 * Its directory in /proc. Negative: it is PID in @proc_fd, a descriptor of /proc, and
+	 * opened first; then this becomes the directory (O_PATH, the caller's), or a negative
+	 * errno, which is that of all looks, too.
+	 */
+	int base_fd;
+	int proc_fd;
+	uint32_t pid;
 	struct tenant who; /* as in opener_look() */
 	struct look *looks; /* at most one that has a descriptor */
 	size_t nr;
 };
 
+/** opener_look() in a directory that may have to be opened. @process->nr may be 0. */
+int opener_look_at_process(struct look_group *process);
+
 /**
  * Makes the looks of up to OPENER_MAX_GROUPS groups in one request, which saves most of the
  * time where CPUs are busy: each answer waits for a CPU twice. The rc -EAGAIN of all looks of
  * a group means: look at it alone. That is so if any may get stuck, or one did: then it is
- * not known which, and no look is counted as late. The child left behind is charged to the
+ * not known which, and no look is counted as late, unless it was /proc itself. The child left behind is charged to the
  * one of them that is late alone; until then it counts as one of TENANT_UNKNOWN.
  */
 void opener_look_groups(struct look_group *groups, size_t nr);

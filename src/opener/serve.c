@@ -9,6 +9,7 @@
 static int serve_base(struct worker_call *call, struct wire_reader *request, int base_fd,
 		      struct wire_writer *reply)
 {
+	struct look_base base = {.fd = base_fd};
 	uint32_t nr = wire_get_u32(request);
 	char name[PATH_MAX];
 
@@ -17,11 +18,12 @@ static int serve_base(struct worker_call *call, struct wire_reader *request, int
 
 		if (!look_get(request, &look, name, sizeof(name)))
 			return -EINVAL;
-		look_here(base_fd, &look);
+		look_in_turn(&base, &look);
 		if (look.fd >= 0 &&
 		    worker_reply_fd(call, look.fd, look.what == LOOK_FILE)) {
 			look_deinit(&look);
 			look.rc = -EMFILE;
+			base.rc = look.rules & LOOK_ENTER ? -EMFILE : base.rc;
 		}
 		look_put_result(reply, &look);
 		look.fd = -1; /* the reply's */

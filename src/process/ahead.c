@@ -23,12 +23,13 @@ bool ahead_want(struct ahead *a, int proc_fd, uint32_t tgid, struct tenant who,
 
 	if (find(a, tgid) != none)
 		return true;
-	*r = (struct proc_view_request){.proc_dir = proc_dir_open(proc_fd, tgid),
+	*r = (struct proc_view_request){.proc_fd = proc_fd,
+					.pid = tgid,
 					.who = who,
 					.parts = parts,
+					.proc_dir = -1,
 					.view = PROC_VIEW_NONE};
-	if (r->proc_dir >= 0)
-		a->tgids[a->nr++] = tgid;
+	a->tgids[a->nr++] = tgid;
 	return a->nr < ARRAY_SIZE(a->items);
 }
 
@@ -44,6 +45,8 @@ int ahead_take(struct ahead *a, uint32_t tgid, struct proc_view *ret)
 
 	if (i == none || !a->items[i].is_read)
 		return -1;
+	if (a->items[i].proc_dir < 0)
+		return a->items[i].proc_dir;
 	*ret = a->items[i].view;
 	a->items[i].view = PROC_VIEW_NONE;
 	a->tgids[i] = 0;
@@ -54,8 +57,10 @@ int ahead_stat(const struct ahead *a, uint32_t tgid, struct proc_stat *ret)
 {
 	size_t i = find(a, tgid);
 
-	if (i == none || !a->items[i].is_read || a->items[i].view.stat_rc)
+	if (i == none || !a->items[i].is_read)
 		return -1;
+	if (a->items[i].view.stat_rc)
+		return a->items[i].proc_dir < 0 ? a->items[i].proc_dir : -1;
 	*ret = a->items[i].view.stat;
 	return fcntl(a->items[i].proc_dir, F_DUPFD_CLOEXEC, 0);
 }

@@ -27,7 +27,7 @@ void ahead_read(struct ahead *a);
 
 /**
  * Takes what was read of @tgid. Return: its directory in /proc, with @ret, both the caller's;
- * -1: it was not read.
+ * -ENOENT: it had none; another negative number: it was not read.
  */
 int ahead_take(struct ahead *a, uint32_t tgid, struct proc_view *ret);
 

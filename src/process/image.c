@@ -721,10 +721,9 @@ static int gone_or(int rc)
 /* Opens the directory of @tgid and reads its stat. Return: -ESRCH: it is gone. */
 static int open_process(struct process_table *t, uint32_t tgid, struct proc_stat *stat)
 {
-	_cleanup_close_ int dir = proc_dir_open(t->proc_fd, tgid);
-	int rc = dir < 0 ? dir : proc_dir_stat(dir, stat);
+	int dir = proc_dir_open_stat(t->proc_fd, tgid, stat);
 
-	return rc ? gone_or(rc) : pass_alive(t, take_fd(&dir), tgid, stat);
+	return dir < 0 ? gone_or(dir) : pass_alive(t, dir, tgid, stat);
 }
 
 /*
@@ -735,8 +734,10 @@ static int take_ahead(struct process_table *t, uint32_t tgid, unsigned int parts
 		      struct proc_view *view)
 {
 	const struct image *img = image_newest(t, tgid);
-	int dir = ahead_take(&t->ahead, tgid, view);
+	int dir;
 
+	*view = PROC_VIEW_NONE;
+	dir = ahead_take(&t->ahead, tgid, view);
 	if (dir < 0 ||
 	    ((!img || img->proc.from_ns < view->from_ns) && !(parts & ~view->parts)))
 		return dir;
@@ -758,12 +759,12 @@ static int view_process(struct process_table *t, uint32_t tgid, unsigned int par
 	struct proc_stat stat;
 	int thread;
 
+	if (dir == -ENOENT)
+		return -ESRCH;
 	if (dir < 0) {
-		*view = PROC_VIEW_NONE;
-		dir = proc_dir_open(t->proc_fd, tgid);
+		dir = proc_view_open(t->proc_fd, tgid, parts, view);
 		if (dir < 0)
 			return gone_or(dir);
-		proc_view_read(dir, parts, view);
 	}
 	if (view->stat_rc)
 		return gone_or(view->stat_rc);
@@ -916,6 +917,8 @@ struct image *image_from_proc(struct process_table *t, const struct lb_image *id
 		return NULL;
 	}
 	dir = ahead_stat(&t->ahead, id->tgid, &stat);
+	if (dir == -ENOENT)
+		return NULL;
 	dir = dir < 0 ? open_process(t, id->tgid, &stat)
 		      : pass_alive(t, dir, id->tgid, &stat);
 	if (dir < 0 || stat.start_ticks != id->start_boottime_ns / PROC_TICK_NS)

@@ -53,7 +53,7 @@ struct process_owners {
 struct container_names *owner_container_names(int proc_fd)
 {
 	int roots[2] = {open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
-			openat(proc_fd, "1/root", O_PATH | O_DIRECTORY | O_CLOEXEC)};
+			proc_root_of_first(proc_fd)};
 	struct stat ours, theirs;
 
 	if (roots[0] >= 0 && roots[1] >= 0 && !fstat(roots[0], &ours) &&

@@ -2,7 +2,6 @@
 #include "process/proc_dir.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -129,30 +128,29 @@ bool proc_hides_others(void)
 	return (dir < 0 || proc_dir_stat(dir, &stat)) && !access("/proc/self/stat", R_OK);
 }
 
-static int open_by_opener(int proc_fd, const char *name)
+static int open_by_opener(int proc_fd, struct tenant who, const char *name)
 {
 	struct look look = {
 		.where = LOOK_BELOW, .what = LOOK_HANDLE, .name = name, .fd = -1};
-	int rc = opener_look_at(proc_fd, TENANT_UNKNOWN, &look);
+	int rc = opener_look_at(proc_fd, who, &look);
 
 	if (!rc)
 		target_fd_forget(look.fd);
 	return rc ? rc : look.fd;
 }
 
+int proc_root_of_first(int proc_fd)
+{
+	return open_by_opener(proc_fd, TENANT_OF_PROC, "1/root");
+}
+
 int proc_dir_open(int proc_fd, uint32_t pid)
 {
-	char name[16];
-	int fd;
+	struct look_group process = {
+		.base_fd = -1, .proc_fd = proc_fd, .pid = pid, .who = TENANT_UNKNOWN};
 
-	snprintf(name, sizeof(name), "%u", pid);
-	fd = openat(proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd >= 0)
-		return fd;
-	/* It has ended, or is hidden from this process (hidepid), as process 1 is then. */
-	if (errno != ENOENT || !access("/proc/1", F_OK))
-		return -errno;
-	return open_by_opener(proc_fd, name);
+	opener_look_at_process(&process);
+	return process.base_fd;
 }
 
 int proc_dir_open_here(uint32_t pid)
@@ -162,22 +160,57 @@ int proc_dir_open_here(uint32_t pid)
 	return proc_fd < 0 ? -errno : proc_dir_open(proc_fd, pid);
 }
 
+#define LIST_BYTES (32u << 20) /* of 4 million processes (PID_MAX_LIMIT) */
+
+/* Opens the next processes of a list of names. Return: how many. */
+static size_t open_some(int proc_fd, char **list, struct look_group *ret)
+{
+	size_t nr = 0;
+
+	while (nr < OPENER_MAX_GROUPS && *list && **list) {
+		uint32_t pid = (uint32_t)strtoul(strsep(list, "\n"), NULL, 10);
+
+		if (pid)
+			ret[nr++] = (struct look_group){.base_fd = -1,
+							.proc_fd = proc_fd,
+							.pid = pid,
+							.who = TENANT_UNKNOWN};
+	}
+	opener_look_groups(ret, nr);
+	return nr;
+}
+
 int proc_dir_each(int proc_fd, int (*fn)(void *ctx, uint32_t pid, int proc_dir),
 		  void *ctx)
 {
-	_cleanup_closedir_ DIR *proc =
-		io_open_dir(proc_fd, proc_fd == AT_FDCWD ? "/proc" : ".");
-	const struct dirent *entry;
-	int rc = 0;
+	_cleanup_(look_deinit) struct look look = {.where = LOOK_BELOW,
+						   .what = LOOK_NAMES,
+						   .rules = LOOK_FOLDERS,
+						   .name = ".",
+						   .max_bytes = LIST_BYTES,
+						   .fd = -1};
+	_cleanup_close_ int proc = -1;
+	char *list;
+	int rc;
 
-	if (!proc)
+	if (proc_fd == AT_FDCWD)
+		proc_fd = proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (proc_fd < 0)
 		return -errno;
-	while (!rc && (entry = readdir(proc))) {
-		uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
-		_cleanup_close_ int dir = pid ? proc_dir_open(dirfd(proc), pid) : -1;
+	rc = opener_look_at(proc_fd, TENANT_OF_PROC, &look);
+	list = look.text;
+	while (!rc && list && *list) {
+		struct look_group processes[OPENER_MAX_GROUPS];
+		size_t nr = open_some(proc_fd, &list, processes);
 
-		if (dir >= 0)
-			rc = fn(ctx, pid, dir);
+		for (size_t i = 0; i < nr; i++) {
+			_cleanup_close_ int dir = processes[i].base_fd;
+
+			if (!rc && dir == -EAGAIN)
+				dir = proc_dir_open(proc_fd, processes[i].pid);
+			if (!rc && dir >= 0)
+				rc = fn(ctx, processes[i].pid, dir);
+		}
 	}
 	return rc;
 }
@@ -288,6 +321,26 @@ static struct look text_of(const char *name, uint64_t max)
 #define STATUS_BYTES  16384 /* a user may be in many groups, which precede NStgid */
 #define UID_MAP_BYTES 4096
 #define CGROUP_BYTES  65536 /* a line for each hierarchy */
+
+int proc_dir_open_stat(int proc_fd, uint32_t pid, struct proc_stat *ret)
+{
+	_cleanup_(look_deinit) struct look look = text_of("stat", STAT_BYTES);
+	struct look_group process = {.base_fd = -1,
+				     .proc_fd = proc_fd,
+				     .pid = pid,
+				     .who = TENANT_UNKNOWN,
+				     .looks = &look,
+				     .nr = 1};
+	_cleanup_close_ int dir = -1;
+	int rc;
+
+	opener_look_at_process(&process);
+	dir = process.base_fd;
+	rc = dir < 0 ? dir : look.rc;
+	if (!rc)
+		rc = proc_stat_parse(look.text, ret);
+	return rc ? rc : take_fd(&dir);
+}
 
 int proc_dir_stat(int proc_dir, struct proc_stat *ret)
 {
@@ -421,6 +474,25 @@ void proc_view_read(int proc_dir, unsigned int parts, struct proc_view *ret)
 	end_view(looks, parts, ret);
 }
 
+int proc_view_open(int proc_fd, uint32_t pid, unsigned int parts, struct proc_view *ret)
+{
+	struct look looks[NR_VIEW_LOOKS];
+	struct look_group process = {
+		.base_fd = -1,
+		.proc_fd = proc_fd,
+		.pid = pid,
+		.who = TENANT_UNKNOWN,
+		.looks = looks,
+		.nr = begin_view(looks, parts, ret),
+	};
+
+	opener_look_at_process(&process);
+	end_view(looks, parts, ret);
+	if (process.base_fd < 0)
+		proc_view_deinit(ret);
+	return process.base_fd;
+}
+
 void proc_views_read(struct proc_view_request *requests, size_t nr)
 {
 	struct look looks[OPENER_MAX_GROUPS][NR_VIEW_LOOKS];
@@ -430,13 +502,16 @@ void proc_views_read(struct proc_view_request *requests, size_t nr)
 		struct proc_view_request *r = &requests[i];
 
 		groups[i] = (struct look_group){
-			.base_fd = r->proc_dir,
+			.base_fd = -1,
+			.proc_fd = r->proc_fd,
+			.pid = r->pid,
 			.who = r->who,
 			.looks = looks[i],
 			.nr = begin_view(looks[i], r->parts, &r->view)};
 	}
 	opener_look_groups(groups, nr);
 	for (size_t i = 0; i < nr; i++) {
+		requests[i].proc_dir = groups[i].base_fd;
 		requests[i].is_read = looks[i][VIEW_STAT].rc != -EAGAIN;
 		end_view(looks[i], requests[i].parts, &requests[i].view);
 	}
@@ -537,7 +612,7 @@ static int try_thread(void *ctx, const char *tid, const char *text)
 	take_if_alive(t, proc_dir_open(t->proc_fd, (uint32_t)strtoul(tid, NULL, 10)));
 	if (t->fd == -ESRCH) {
 		snprintf(path, sizeof(path), "task/%.32s", tid);
-		take_if_alive(t, open_by_opener(t->proc_dir, path));
+		take_if_alive(t, open_by_opener(t->proc_dir, TENANT_UNKNOWN, path));
 	}
 	return t->fd != -ESRCH;
 }

@@ -51,11 +51,20 @@ int proc_uid_map_parse(const char *text, uid_t *ret);
 /** Returns whether /proc hides other users' processes from us (hidepid). */
 bool proc_hides_others(void);
 
-/** Opens PID below @proc_fd (a directory, /proc). Return: O_PATH or -errno. */
+/**
+ * Opens PID below @proc_fd (a directory, /proc). Return: O_PATH or -errno: -ENOENT: there is
+ * none; what proc_dir_is_late(): somebody holds /proc.
+ */
 int proc_dir_open(int proc_fd, uint32_t pid);
+
+/** The same, and reads its stat. Return: an error of either. */
+int proc_dir_open_stat(int proc_fd, uint32_t pid, struct proc_stat *ret);
 
 /** Same, below our own /proc. */
 int proc_dir_open_here(uint32_t pid);
+
+/** Opens the root of process 1 of @proc_fd. Return: O_PATH or -errno. */
+int proc_root_of_first(int proc_fd);
 
 /**
  * Calls @fn for each process in @proc_fd (AT_FDCWD: our own /proc), until it returns
@@ -164,13 +173,17 @@ enum proc_view_part {
 
 /** @parts  of proc_view_part, besides stat. Free with proc_view_deinit(). */
 void proc_view_read(int proc_dir, unsigned int parts, struct proc_view *ret);
+/** The same of PID below @proc_fd. Return: as proc_dir_open(); then @ret is PROC_VIEW_NONE. */
+int proc_view_open(int proc_fd, uint32_t pid, unsigned int parts, struct proc_view *ret);
 void proc_view_deinit(struct proc_view *view);
 
 struct proc_view_request {
-	int proc_dir; /* borrowed */
+	int proc_fd; /* /proc */
+	uint32_t pid;
 	struct tenant who; /* it is its process */
 	unsigned int parts; /* of proc_view_part */
-	struct proc_view view; /* the result; the caller frees it */
+	int proc_dir; /* the result, of proc_dir_open(); the caller closes it */
+	struct proc_view view; /* the caller frees it */
 	bool is_read; /* false: it has to be read alone */
 };
 

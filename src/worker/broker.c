@@ -110,7 +110,7 @@ _Noreturn static void serve(const struct broker_config *config, int sock)
 	prctl(PR_SET_NAME, config->name, 0, 0, 0);
 	if (move_fds(sock, config->kept_fd ? config->kept_fd : &none))
 		_exit(EXIT_FAILED);
-	io_keep_own_names();
+	io_keep_proc_names();
 	for (int i = 0; i < NR_BROKER_KINDS; i++)
 		brokers[i] = (struct broker){.sock = -1};
 	if (capabilities_keep(config->capabilities, config->passes_on) ||

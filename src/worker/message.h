@@ -28,7 +28,7 @@
  *   if (!strcmp(argv[0], WORKER_ARGV0)) return worker_main(ops, nr_ops);
  */
 #define WORKER_ARGV0          "lineburn-worker"
-#define WORKER_MAX_FDS        16 /* descriptors with one message */
+#define WORKER_MAX_FDS        32 /* descriptors with one message */
 #define WORKER_MAX_NEED_BYTES (64u << 10)
 
 enum message_type {

@@ -258,7 +258,7 @@ static int ensure_child(struct worker *w, unsigned int deadline_ms)
 	if (w->child.pid)
 		return 0;
 	rc = start(w);
-	if (rc)
+	if (rc && rc != -EAGAIN)
 		log_debug("cannot start a worker: %s, skipping", strerror(-rc));
 	return rc;
 }

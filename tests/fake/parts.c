@@ -162,11 +162,30 @@ int opener_look(int base_fd, struct tenant who, struct look *looks, size_t nr)
 	return 0;
 }
 
+int opener_look_at_process(struct look_group *process)
+{
+	struct look_base base = {.fd = process->base_fd};
+	char name[16];
+	struct look enter = {.where = LOOK_BELOW,
+			     .what = LOOK_HANDLE,
+			     .rules = LOOK_ENTER,
+			     .name = name};
+
+	if (process->base_fd < 0) {
+		base.fd = process->proc_fd;
+		snprintf(name, sizeof(name), "%u", process->pid);
+		look_in_turn(&base, &enter);
+		process->base_fd = enter.rc ? enter.rc : enter.fd;
+	}
+	for (size_t i = 0; i < process->nr; i++)
+		look_in_turn(&base, &process->looks[i]);
+	return 0;
+}
+
 void opener_look_groups(struct look_group *groups, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
-		opener_look(groups[i].base_fd, groups[i].who, groups[i].looks,
-			    groups[i].nr);
+		opener_look_at_process(&groups[i]);
 }
 
 int opener_look_at(int base_fd, struct tenant who, struct look *look)

@@ -2,9 +2,11 @@
 /*
  * What an opener answers, as the collector reads it. First byte: how many looks are made,
  * and how many descriptors each answer has; from 72 to 143, that can be written to; from 144
- * on, at two processes at once; from 216 to 223, none at one, whose threads are looked at. Rest: the answers, each of u16 bytes and these bytes; an
- * empty one does not come in time. A look that succeeded has what it was made for, no
- * descriptor can be written to or is left open, and a malformed answer is counted.
+ * on, at two processes at once, of which the second has to be opened; from 216 to 223, none
+ * at one, whose threads are looked at; from 224 on, at one that has to be opened. Rest: the
+ * answers, each of u16 bytes and these bytes; an empty one does not come in time. A look that
+ * succeeded has what it was made for, no descriptor can be written to or is left open, and a
+ * malformed answer is counted.
  */
 #include <assert.h>
 #include <errno.h>
@@ -53,17 +55,37 @@ static void check_look(struct look *look, int rc)
 	look_deinit(look);
 }
 
+static void close_directory(const struct look_group *process)
+{
+	assert(process->base_fd != -1);
+	if (process->base_fd >= 0)
+		assert(!close(process->base_fd));
+}
+
+static void look_at_new(int base, struct look *looks, size_t nr)
+{
+	struct look_group process = {
+		.base_fd = -1, .proc_fd = base, .pid = 7, .looks = looks, .nr = nr};
+	int rc = opener_look_at_process(&process);
+
+	assert(process.base_fd >= 0 || rc == process.base_fd);
+	close_directory(&process);
+}
+
 /* Return: the rc of a look that was not made; 0: they were. */
 static int look_at_two(int base, struct look *looks, size_t nr)
 {
 	struct look_group groups[] = {
 		{.base_fd = base, .who = {.uid = 1000}, .looks = looks, .nr = nr / 2},
-		{.base_fd = base,
+		{.base_fd = -1,
+		 .proc_fd = base,
+		 .pid = 7,
 		 .who = {.uid = 1001},
 		 .looks = looks + nr / 2,
 		 .nr = nr - nr / 2}};
 
 	opener_look_groups(groups, ARRAY_SIZE(groups));
+	close_directory(&groups[1]);
 	for (size_t i = 0; i < nr; i++)
 		if (looks[i].rc != -EAGAIN)
 			return 0;
@@ -90,13 +112,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int before = lowest_fd(), base;
 	struct look looks[OPENER_MAX_LOOKS];
-	bool at_two;
+	bool at_two, at_new;
 	size_t nr;
 
 	if (!size)
 		return -1;
 	nr = data[0] % OPENER_MAX_LOOKS + 1u;
 	worker.nr_fds = data[0] / OPENER_MAX_LOOKS % (OPENER_MAX_LOOKS + 1);
+	at_new = data[0] >= 28 * OPENER_MAX_LOOKS;
 	at_two = data[0] >= 2 * OPENER_MAX_LOOKS * (OPENER_MAX_LOOKS + 1);
 	worker.access = data[0] / (OPENER_MAX_LOOKS * (OPENER_MAX_LOOKS + 1)) == 1
 				? O_RDWR
@@ -119,8 +142,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				.name = "name",
 				.max_bytes = MAX_BYTES,
 				.fd = base};
-		rc = at_two ? look_at_two(base, looks, nr)
-			    : opener_look(base, TENANT_UNKNOWN, looks, nr);
+		if (at_new)
+			look_at_new(base, looks, nr);
+		rc = at_new   ? 0
+		     : at_two ? look_at_two(base, looks, nr)
+			      : opener_look(base, TENANT_UNKNOWN, looks, nr);
 		for (size_t i = 0; i < nr; i++)
 			check_look(&looks[i], rc);
 		assert(rc != -EBADMSG || nr_failed() > failed_before);

@@ -172,6 +172,37 @@ own_held() {
 	"$LB" annotate --json own.pb.gz >own.json && profile_has own.json "self_('hot.c five') > 0" "sums_close()"
 }
 
+# A user holds /proc itself, of a mount that nobody else looks at. Then a program begins, which is late, for which nobody
+# pays. No other helper gets to its own files there, so there are no names.
+proc_held() {
+	"$hot" 1000 >/dev/null &
+	hot_pid=$!
+	mkdir -p proc.own
+	unshare --mount sh -c 'mount -t proc proc proc.own && mount --bind proc.own /proc && exec "$@"' sh \
+		"$LB" record -vv -a -F 999 -o proc.pb.gz >proc.out 2>proc.err &
+	recorder=$!
+	why=
+	wait_until 60 records $recorder || why="it does not begin"
+	works $hot_pid 200
+	# shellcheck disable=SC2016 # for that sh
+	nsenter --mount=/proc/$recorder/ns/mnt unshare --mount sh -c 'umount /proc && cd "$1" && shift && exec "$@"' sh "$PWD" \
+		"$held" "$hot" 120 folder 1 65534 "$PWD/proc.own" >proc.held 2>&1 &
+	holder=$!
+	wait_until 60 grep -q held proc.held || why=${why:-$(tail -n 1 proc.held)}
+	"$hot" 100 >/dev/null &
+	new_pid=$!
+	wait_until 60 grep -q "of /proc itself, .* did not answer in time" proc.err || why=${why:-"/proc was not late"}
+	works $hot_pid 200
+	kill -INT $recorder
+	wait $recorder || why=${why:-$(tail -n 1 proc.err)}
+	kill -0 "$holder" 2>/dev/null || why=${why:-"it ended after it was released"}
+	kill "$holder" $hot_pid $new_pid
+	wait "$holder" $hot_pid $new_pid 2>/dev/null
+	[ -z "$why" ] || { echo "$why"; return 1; }
+	"$LB" annotate --json proc.pb.gz >proc.json &&
+		profile_has proc.json "s['count'] > 200" "sums_close()" "note('late', d['losses']['targets_late']) > 0"
+}
+
 id=c0de9d2c5a6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f7a8
 other_id=0de19d2c5a6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f7a8
 # A user holds a folder of cgroups that is his, where all have to be looked at to find a container by its id.
@@ -230,6 +261,7 @@ check stuck-task-pid besides task-pid task 1 65534 "$hot" TARGETS
 check stuck-task-many besides task-many task 3 65534 "$hot" -a
 check stuck-task-name no_name
 check stuck-own own_held
+check stuck-proc proc_held
 if [ -n "$v2" ]; then
 	check stuck-folder in_container
 	check stuck-folder-root not_found roots roots --container "$other_id"

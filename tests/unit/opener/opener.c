@@ -28,6 +28,7 @@
 #include "worker/message.h"
 
 #include "lib/freezer.h"
+#include "lib/held_births.h"
 #include "lib/slow_opener.h"
 
 static struct tenant user(uint32_t uid)
@@ -943,6 +944,198 @@ static void requests_that_run_long_are_for_one_process(void **state)
 	close(dir);
 }
 
+static int open_proc(void)
+{
+	int fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static pid_t start_sleeper(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		pause();
+		_exit(0);
+	}
+	return pid;
+}
+
+static void end_sleeper(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* A look at a process whose directory is not open yet. @look  gets stat_look() */
+static struct look_group new_process(int proc, pid_t pid, struct look *look)
+{
+	*look = stat_look();
+	return (struct look_group){.base_fd = -1,
+				   .proc_fd = proc,
+				   .pid = (uint32_t)pid,
+				   .who = user(1000),
+				   .looks = look,
+				   .nr = 1};
+}
+
+/* It was opened, and looked at. */
+static void check_new(struct look_group *group, pid_t pid)
+{
+	assert_true(group->base_fd >= 0);
+	assert_int_equal(group->looks->rc, 0);
+	assert_int_equal(strtol(group->looks->text, NULL, 10), pid);
+	look_deinit(group->looks);
+	close(group->base_fd);
+}
+
+static uint64_t nr_requests(void)
+{
+	struct opener_stats stats;
+
+	opener_stats(&stats);
+	return stats.nr_requests;
+}
+
+static uint64_t nr_late(void)
+{
+	struct opener_stats stats;
+
+	opener_stats(&stats);
+	return stats.nr_late;
+}
+
+static void a_new_process_is_opened_and_looked_at_in_one_request(void **state)
+{
+	pid_t pid = start_sleeper(), other = start_sleeper();
+	struct look_group groups[2];
+	struct look looks[2];
+	int proc = open_proc();
+	uint64_t nr;
+
+	(void)state;
+	groups[0] = new_process(proc, pid, &looks[0]);
+	nr = nr_requests();
+	assert_int_equal(opener_look_at_process(&groups[0]), 0);
+	check_new(&groups[0], pid);
+	for (size_t i = 0; i < 2; i++)
+		groups[i] = new_process(proc, i ? other : pid, &looks[i]);
+	opener_look_groups(groups, 2);
+	for (size_t i = 0; i < 2; i++)
+		check_new(&groups[i], i ? other : pid);
+	/* Only opened. */
+	groups[0].base_fd = -1;
+	groups[0].nr = 0;
+	assert_int_equal(opener_look_at_process(&groups[0]), 0);
+	close(groups[0].base_fd);
+	assert_int_equal(nr_requests(), nr + 3);
+	/* One that has ended is no matter of the other. */
+	end_sleeper(pid);
+	for (size_t i = 0; i < 2; i++)
+		groups[i] = new_process(proc, i ? other : pid, &looks[i]);
+	opener_look_groups(groups, 2);
+	assert_int_equal(groups[0].base_fd, -ENOENT);
+	assert_int_equal(looks[0].rc, -ENOENT);
+	check_new(&groups[1], other);
+	groups[0] = new_process(proc, pid, &looks[0]);
+	assert_int_equal(opener_look_at_process(&groups[0]), -ENOENT);
+	assert_int_equal(looks[0].rc, -ENOENT);
+	end_sleeper(other);
+	close(proc);
+}
+
+/* A look that hangs at a new process: who it was is found by opening it again. */
+static void a_new_process_that_hangs_is_banned(void **state)
+{
+	uint64_t late = nr_late();
+	struct look_group group;
+	struct look look;
+	pid_t pid, other;
+	int proc;
+
+	if (!freezer_is_there(state))
+		skip();
+	pid = start_sleeper();
+	other = start_sleeper();
+	proc = open_proc();
+	assert_int_equal(opener_begin(NULL), 0);
+	group = new_process(proc, pid, &look);
+	opener_look_at_process(&group);
+	check_new(&group, pid);
+	freezer_freeze(slow_opener_pid());
+	group = new_process(proc, pid, &look);
+	assert_int_equal(opener_look_at_process(&group), -ETIMEDOUT);
+	assert_int_equal(look.rc, -ETIMEDOUT);
+	assert_true(group.base_fd >= 0);
+	close(group.base_fd);
+	assert_int_equal(nr_late(), late + 1);
+	assert_int_equal(child_nr_undead(), 1);
+	group = new_process(proc, pid, &look);
+	assert_int_equal(opener_look_at_process(&group), -EBUSY);
+	close(group.base_fd);
+	group = new_process(proc, other, &look);
+	assert_int_equal(opener_look_at_process(&group), 0);
+	check_new(&group, other);
+	thaw_all();
+	opener_end();
+	end_sleeper(pid);
+	end_sleeper(other);
+	close(proc);
+}
+
+/* Nobody pays when /proc is held, as it seems when no other opener begins. */
+static int look_while_held(void)
+{
+	pid_t pid = getpid();
+	int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC), held, rc;
+	uint64_t late = nr_late();
+	struct look_group group;
+	struct look look;
+
+	if (opener_begin(NULL))
+		return __LINE__;
+	group = new_process(proc, pid, &look);
+	if (opener_look_at_process(&group))
+		return __LINE__;
+	kill(slow_opener_pid(), SIGSTOP);
+	held = held_births_begin();
+	if (held < 0)
+		return __LINE__;
+	group = new_process(proc, pid, &look);
+	if (opener_look_at_process(&group) != -EBUSY || group.base_fd != -EBUSY ||
+	    look.rc != -EBUSY)
+		return __LINE__;
+	if (nr_late() != late + 1)
+		return __LINE__;
+	close(held);
+	for (int i = 0; i < 6000; i++) {
+		group = new_process(proc, pid, &look);
+		rc = opener_look_at_process(&group);
+		if (rc != -EBUSY)
+			break;
+		usleep(10000);
+	}
+	return rc || nr_late() != late + 1 ? __LINE__ : 0;
+}
+
+static void nobody_pays_for_proc(void **state)
+{
+	pid_t pid = fork();
+	int status, line;
+
+	(void)state;
+	if (!pid) {
+		line = look_while_held();
+		if (line)
+			fprintf(stderr, "it failed in line %d\n", line);
+		_exit(line != 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 /* Other threads look for themselves. */
 static void without_an_opener_looks_are_made_here(void **state)
 {
@@ -1002,6 +1195,11 @@ int main(int argc, char **argv)
 						freezer_set_up, freezer_tear_down),
 		cmocka_unit_test_setup_teardown(who_hangs_among_several_is_charged,
 						freezer_set_up, freezer_tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_new_process_is_opened_and_looked_at_in_one_request, begin, end),
+		cmocka_unit_test_setup_teardown(a_new_process_that_hangs_is_banned,
+						freezer_set_up, freezer_tear_down),
+		cmocka_unit_test(nobody_pays_for_proc),
 		cmocka_unit_test(without_an_opener_looks_are_made_here),
 	};
 

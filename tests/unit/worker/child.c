@@ -8,12 +8,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +18,7 @@
 #include "worker/worker.h"
 
 #include "lib/freezer.h"
+#include "lib/held_births.h"
 
 static struct tenant user(uint32_t uid)
 {
@@ -262,30 +258,6 @@ static void when_many_are_stuck_others_are_served(void **state)
 	assert_int_equal(errno, ECHILD);
 }
 
-/*
- * From now on, who opens a folder as children open their own waits for ever, until what this
- * returns is closed: then there is none.
- */
-static int hold_folders(void)
-{
-	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 3),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-			 offsetof(struct seccomp_data, args[2])),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, O_PATH | O_DIRECTORY | O_CLOEXEC, 0,
-			 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	const struct sock_fprog program = {ARRAY_SIZE(filter), filter};
-
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		return -1;
-	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-			    SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
-}
-
 /* Tries until the pause is over. */
 static int spawn_later(struct child *ret, uint64_t *cpu_ns)
 {
@@ -305,7 +277,7 @@ static int spawn_while_held(void)
 {
 	uint64_t cpu_ns = 0;
 	struct child child = CHILD_NONE;
-	int held = hold_folders();
+	int held = held_births_begin();
 
 	if (held < 0)
 		return __LINE__;
