@@ -899,25 +899,25 @@ static void ask_groups(struct look_group *const *groups, size_t nr)
 
 void opener_look_groups(struct look_group *groups, size_t nr)
 {
-	struct look_group *all[OPENER_MAX_GROUPS] = {NULL}, *asked[OPENER_MAX_GROUPS];
-	bool opened_first = !looks_here() && must_open_first();
+	struct look_group *first[OPENER_MAX_GROUPS], *asked[OPENER_MAX_GROUPS];
+	bool must_open = !looks_here() && must_open_first();
 	bool are_paused = are_groups_paused();
-	size_t nr_asked = 0;
+	size_t nr_first = 0, nr_asked = 0;
 
-	for (size_t i = 0; i < nr; i++)
-		all[i] = &groups[i];
-	if (opened_first)
-		open_new(all, nr);
+	for (size_t i = 0; i < nr && !looks_here(); i++)
+		if (must_open || !groups[i].nr)
+			first[nr_first++] = &groups[i];
+	open_new(first, nr_first);
 	for (size_t i = 0; i < nr; i++) {
 		struct look_group *group = &groups[i];
 
 		if (looks_here())
 			look_at_group_here(group);
-		else if (opened_first && is_new(group))
+		else if (must_open && is_new(group))
 			no_results(group->looks, group->nr, group->base_fd);
-		else if (are_paused || may_get_stuck(group))
+		else if (group->nr && (are_paused || may_get_stuck(group)))
 			leave_alone(group);
-		else
+		else if (group->nr)
 			asked[nr_asked++] = group;
 	}
 	if (nr_asked)

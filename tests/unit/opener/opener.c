@@ -1078,6 +1078,11 @@ static void a_new_process_that_hangs_is_banned(void **state)
 	group = new_process(proc, other, &look);
 	assert_int_equal(opener_look_at_process(&group), 0);
 	check_new(&group, other);
+	/* It may be opened. */
+	group = (struct look_group){.base_fd = -1, .proc_fd = proc, .pid = (uint32_t)pid};
+	opener_look_groups(&group, 1);
+	assert_true(group.base_fd >= 0);
+	close(group.base_fd);
 	thaw_all();
 	opener_end();
 	end_sleeper(pid);
