@@ -47,6 +47,15 @@ bool bans_have(const struct bans *b, const struct ban_subject *subject, struct t
 	return false;
 }
 
+bool bans_have_any(const struct bans *b, uint64_t now_ns, uint64_t ban_ns,
+		   bool (*is_stuck)(uint64_t number))
+{
+	for (size_t i = 0; i < b->nr; i++)
+		if (now_ns - b->bans[i].time_ns < ban_ns || is_stuck(b->bans[i].stuck))
+			return true;
+	return false;
+}
+
 void bans_clear(struct bans *b)
 {
 	for (size_t i = 0; i < b->nr; i++)

@@ -53,6 +53,10 @@ void bans_add(struct bans *b, const struct ban_subject *subject, struct tenant w
 bool bans_have(const struct bans *b, const struct ban_subject *subject, struct tenant who,
 	       uint64_t now_ns, uint64_t ban_ns, bool (*is_stuck)(uint64_t number));
 
+/** Is anything banned for anybody? */
+bool bans_have_any(const struct bans *b, uint64_t now_ns, uint64_t ban_ns,
+		   bool (*is_stuck)(uint64_t number));
+
 /** Ends all bans. */
 void bans_clear(struct bans *b);
 

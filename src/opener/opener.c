@@ -29,6 +29,7 @@
 #define MAX_PATIENT     4
 #define MAX_LATE_GROUPS 2
 
+#define BAN_NS          (OPENER_LATE_S * CLOCK_SECOND_NS)
 #define CGROUP          "cgroup" /* in /proc/PID */
 #define BURST_NS        (500 * CLOCK_MS_NS) /* time of slow files that a tenant has at once */
 
@@ -62,6 +63,8 @@ static struct opener {
 	int own_dir, own_cgroup; /* is_cgroup_late(); without a worker not open */
 	uint64_t cgroup_late_ns; /* when it was so; 0: never */
 	bool leaves_out_cgroup; /* in the request that is made */
+	uint64_t
+		slow_open_ns; /* when a process was slow to be opened or looked at; 0: never */
 	/* of the last request: how long the opener slept in the kernel, or ran (worker.h) */
 	uint64_t slow_ns;
 	opener_tenant_fn *find_tenant; /* NULL: none */
@@ -89,7 +92,7 @@ void opener_end(void)
 	memset(opener.late_groups_ns, 0, sizeof(opener.late_groups_ns));
 	memset(opener.hung, 0, sizeof(opener.hung));
 	opener.proc_share = opener.file_share = (struct time_share){0};
-	opener.cgroup_late_ns = 0;
+	opener.cgroup_late_ns = opener.slow_open_ns = 0;
 	if (opener.worker) {
 		cleanup_closep(&opener.own_dir);
 		cleanup_closep(&opener.own_cgroup);
@@ -153,8 +156,8 @@ static bool is_banned(int base_fd, struct tenant who, const struct look *look)
 	struct ban_subject subject;
 
 	return opener.bans.nr && find_subject(base_fd, look, &subject) &&
-	       bans_have(&opener.bans, &subject, who, clock_now_ns(),
-			 OPENER_LATE_S * CLOCK_SECOND_NS, child_is_undead);
+	       bans_have(&opener.bans, &subject, who, clock_now_ns(), BAN_NS,
+			 child_is_undead);
 }
 
 static void ban(int base_fd, struct tenant who, const struct ban_subject *subject,
@@ -191,12 +194,17 @@ static bool is_whole(const struct look *look, bool has_fd)
 	       (look->text != NULL) == (with_text && !look->rc);
 }
 
-/* An opener that was taken over could open more than files to read. */
-static bool is_read_only(int fd)
+/*
+ * An opener that was taken over could open more than files to read. A handle is closed here, at
+ * once: that of a file in FUSE that is open would wait for its server.
+ */
+static bool is_as_asked(int fd, const struct look *look)
 {
 	int flags = fcntl(fd, F_GETFL);
 
-	return flags >= 0 && (flags & O_ACCMODE) == O_RDONLY;
+	return flags >= 0 &&
+	       (look->what == LOOK_HANDLE ? (flags & O_PATH) != 0
+					  : (flags & O_ACCMODE) == O_RDONLY);
 }
 
 static bool is_cgroup(const struct look *look)
@@ -263,7 +271,7 @@ static bool take_result(struct wire_reader *reply, struct look *look, struct ten
 		return true;
 	}
 	if (!look_get_result(reply, look, &has_fd) || !is_whole(look, has_fd) ||
-	    (has_fd && (*used == nr_fds || !is_read_only(fds[*used]))))
+	    (has_fd && (*used == nr_fds || !is_as_asked(fds[*used], look))))
 		return false;
 	if (!has_fd)
 		return true;
@@ -388,7 +396,7 @@ static unsigned int deadline_of(struct tenant who, const struct look_group *grou
 	size_t nr = nr_late(NULL);
 
 	if (tenant_is_same(who, TENANT_OF_PROC) && group->nr &&
-	    group->looks->what == LOOK_NAMES)
+	    group->looks->what == LOOK_NAMES && !nr_late(&who))
 		return OPENER_LIST_MS;
 	if (nr < 2 || (nr < MAX_PATIENT && is_known(who) && !nr_late(&who)))
 		return OPENER_MS;
@@ -401,6 +409,14 @@ static bool has_cgroup(const struct look_group *groups, size_t nr)
 		for (size_t k = 0; k < groups[i].nr; k++)
 			if (is_cgroup(&groups[i].looks[k]))
 				return true;
+	return false;
+}
+
+static bool has_new(const struct look_group *groups, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (is_new(&groups[i]))
+			return true;
 	return false;
 }
 
@@ -429,7 +445,8 @@ static int ask_once(struct tenant who, struct tenant charged, struct look_group 
 	opener.slow_ns = 0;
 	opener.leaves_out_cgroup = is_cgroup_paused();
 	worker_serves(opener.worker, who);
-	if (!is_known(charged) || (!opener.leaves_out_cgroup && has_cgroup(groups, nr)))
+	if (!is_known(charged) || has_new(groups, nr) ||
+	    (!opener.leaves_out_cgroup && has_cgroup(groups, nr)))
 		worker_charges_nobody(opener.worker);
 	for (size_t i = 0; i < nr; i++) {
 		bases[i] = is_new(&groups[i]) ? groups[i].proc_fd : groups[i].base_fd;
@@ -675,6 +692,10 @@ int opener_look(int base_fd, struct tenant who, struct look *looks, size_t nr)
 			look_here(base_fd, &looks[i]);
 		return 0;
 	}
+	if (base_fd < 0) {
+		no_results(looks, nr, -EBADF);
+		return -EBADF;
+	}
 	if (must_know() && !is_banned(base_fd, who, looks))
 		who = find_tenant(base_fd, who, looks);
 	opener.slow_ns = 0;
@@ -724,24 +745,28 @@ static void open_processes(struct look_group **processes, size_t nr)
 		processes[i]->base_fd = take_handle(&looks[i]);
 }
 
-static bool is_late(int rc)
+/*
+ * A request with this process was late, and then it could not be opened. Was it /proc, which was
+ * late again, or where no other opener gets to its own files? Else it was this process, and what
+ * else there was of it is gone.
+ */
+static bool was_proc(const struct look_group *process)
 {
-	return rc == -ETIMEDOUT || rc == -EBUSY;
+	return process->base_fd == -ETIMEDOUT ||
+	       (process->base_fd == -EBUSY && child_births_are_paused());
 }
 
-/*
- * A request with this process was late, and then so was /proc, or no other opener got to its own
- * files there.
- */
-static void blame_proc(const struct look_group *process, uint64_t stuck)
+/* @stuck  the child that was late then */
+static void on_late_open(const struct look_group *process, uint64_t stuck)
 {
 	char name[16];
 	struct look enter = look_to_enter(process, name);
 
-	if (process->base_fd == -EBUSY)
-		on_late(process->proc_fd, TENANT_OF_PROC, &enter, stuck);
-	else
+	if (process->base_fd == -ETIMEDOUT)
 		child_charge_undead(stuck, TENANT_OF_PROC);
+	else
+		on_late(process->proc_fd,
+			was_proc(process) ? TENANT_OF_PROC : process->who, &enter, stuck);
 }
 
 static void look_at_group_here(struct look_group *group)
@@ -760,10 +785,17 @@ static void look_at_group_here(struct look_group *group)
 		look_in_turn(&base, &group->looks[k]);
 }
 
-/* Has a process to be opened before it is known whether it may be looked at? */
+/*
+ * Has a process to be opened before it is known whether it may be looked at, or because opening
+ * seems to take long, for which nobody pays?
+ */
 static bool must_open_first(void)
 {
-	return opener.bans.nr || must_know();
+	uint64_t now_ns = clock_now_ns();
+
+	return bans_have_any(&opener.bans, now_ns, BAN_NS, child_is_undead) ||
+	       (opener.slow_open_ns && now_ns - opener.slow_open_ns < BAN_NS) ||
+	       must_know();
 }
 
 int opener_look_at_process(struct look_group *process)
@@ -791,11 +823,15 @@ int opener_look_at_process(struct look_group *process)
 		open_processes(&process, 1);
 	else if (o.rc)
 		process->base_fd = o.rc;
+	if (o.slow_ns >= OPENER_LATE_MS * CLOCK_MS_NS) {
+		opener.slow_open_ns = clock_now_ns();
+		o.slow_ns = 0;
+	}
 	if (!is_new(process))
 		return settle(process->base_fd, process->who, process->looks, process->nr,
 			      &o);
-	if (o.rc == -ETIMEDOUT && is_late(process->base_fd))
-		blame_proc(process, o.stuck);
+	if (o.rc == -ETIMEDOUT)
+		on_late_open(process, o.stuck);
 	if (o.rc)
 		no_results(process->looks, process->nr, process->base_fd);
 	opener.stats.nr_refused += o.rc == -EBUSY;
@@ -871,8 +907,8 @@ static void on_late_groups(struct look_group *const *groups, size_t nr)
 	uint64_t stuck = worker_last_stuck(opener.worker);
 	const struct look_group *opened = open_new(groups, nr);
 
-	if (opened && is_late(opened->base_fd))
-		blame_proc(opened, stuck);
+	if (opened && was_proc(opened))
+		on_late_open(opened, stuck);
 	else
 		note_hung(groups, nr, stuck);
 }

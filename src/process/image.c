@@ -718,10 +718,19 @@ static int gone_or(int rc)
 	return rc == -ENOENT ? -ESRCH : rc;
 }
 
+/*
+ * Is there no such process? Many are asked for after their end, and this is no request to the
+ * opener.
+ */
+static bool is_none(const struct process_table *t, uint32_t tgid)
+{
+	return t->is_our_proc && getpgid((pid_t)tgid) < 0 && errno == ESRCH;
+}
+
 /* Opens the directory of @tgid and reads its stat. Return: -ESRCH: it is gone. */
 static int open_process(struct process_table *t, uint32_t tgid, struct proc_stat *stat)
 {
-	int dir = proc_dir_open_stat(t->proc_fd, tgid, stat);
+	int dir = is_none(t, tgid) ? -ESRCH : proc_dir_open_stat(t->proc_fd, tgid, stat);
 
 	return dir < 0 ? gone_or(dir) : pass_alive(t, dir, tgid, stat);
 }
@@ -760,6 +769,8 @@ static int view_process(struct process_table *t, uint32_t tgid, unsigned int par
 	int thread;
 
 	if (dir == -ENOENT)
+		return -ESRCH;
+	if (dir < 0 && is_none(t, tgid))
 		return -ESRCH;
 	if (dir < 0) {
 		dir = proc_view_open(t->proc_fd, tgid, parts, view);

@@ -79,6 +79,7 @@ struct check_round {
 struct process_table {
 	struct strpool *pool; /* borrowed */
 	int proc_fd; /* O_PATH, /proc */
+	bool is_our_proc; /* and no directory of a test */
 	uint64_t user_ns; /* inode of our own user namespace; 0: not known */
 	struct image **images; /* by id; NULL: free */
 	size_t nr_ids, cap_ids;

@@ -124,8 +124,11 @@ bool proc_hides_others(void)
 {
 	_cleanup_close_ int dir = proc_dir_open_here(1);
 	struct proc_stat stat;
+	int rc = dir < 0 ? dir : proc_dir_stat(dir, &stat);
 
-	return (dir < 0 || proc_dir_stat(dir, &stat)) && !access("/proc/self/stat", R_OK);
+	/* The second name is one that io_keep_proc_names() keeps. */
+	return (rc == -ENOENT || rc == -EACCES || rc == -EPERM) &&
+	       !access("/proc/self/statm", R_OK);
 }
 
 static int open_by_opener(int proc_fd, struct tenant who, const char *name)
@@ -208,7 +211,7 @@ int proc_dir_each(int proc_fd, int (*fn)(void *ctx, uint32_t pid, int proc_dir),
 
 			if (!rc && dir == -EAGAIN)
 				dir = proc_dir_open(proc_fd, processes[i].pid);
-			if (!rc && dir >= 0)
+			if (!rc && (dir >= 0 || proc_dir_is_late(dir)))
 				rc = fn(ctx, processes[i].pid, dir);
 		}
 	}
@@ -223,7 +226,7 @@ static int add_to_tree(void *ctx, uint32_t tgid, int dir)
 {
 	struct proc_tree *tree = ctx;
 	struct proc_stat stat = {0};
-	int rc = proc_dir_stat(dir, &stat);
+	int rc = dir < 0 ? dir : proc_dir_stat(dir, &stat);
 
 	if (rc && !proc_dir_is_late(rc))
 		return 0;

@@ -68,8 +68,8 @@ int proc_root_of_first(int proc_fd);
 
 /**
  * Calls @fn for each process in @proc_fd (AT_FDCWD: our own /proc), until it returns
- * nonzero. @proc_dir is a directory like that of proc_dir_open(), borrowed.
- * Return: the last result of @fn, or 0; -errno when /proc cannot be listed.
+ * nonzero. @proc_dir is a directory like that of proc_dir_open(), borrowed, or what
+ * proc_dir_is_late(). Return: the last result of @fn, or 0; -errno when /proc cannot be listed.
  */
 int proc_dir_each(int proc_fd, int (*fn)(void *ctx, uint32_t pid, int proc_dir),
 		  void *ctx);

@@ -27,6 +27,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/io.h"
+#include "base/log.h"
 #include "base/vec.h"
 #include "opener/opener.h"
 #include "process/image.h"
@@ -530,6 +531,7 @@ int process_table_new(const struct process_table_config *config, struct strpool 
 		return error_set_exit(err, EXIT_SYSTEM, -errno,
 				      "cannot open %s: %m; mount procfs there",
 				      config->proc_path);
+	t->is_our_proc = !strcmp(config->proc_path, "/proc");
 	if (!stat("/proc/self/ns/user", &ns))
 		t->user_ns = ns.st_ino;
 	if (!statx(AT_FDCWD, "/", 0, STATX_INO | STATX_MNT_ID, &root))
@@ -682,6 +684,12 @@ int process_table_scan(struct process_table *t, const uint32_t *tgids, size_t nr
 		   : proc_dir_each(t->proc_fd, scan_each, t);
 	if (rc == SCAN_ENDED)
 		return 0;
+	if (!tgids && proc_dir_is_late(rc)) {
+		log_warning(
+			"/proc does not answer, as a process holds it: those that run "
+			"already are looked at when they have samples");
+		return 0;
+	}
 	errno = -rc;
 	if (rc && rc != -ESRCH)
 		return error_set_exit(err, EXIT_SYSTEM, rc, "cannot list /proc: %m");

@@ -131,7 +131,7 @@ static int follow(struct intake *in, uint32_t tgid, uint64_t *ret_start,
 	if (rc)
 		return rc;
 	/* The pid may have been reused before the kernel side took it. */
-	if (!read_start(tgid, &start) || start != *ret_start) {
+	if (!read_start(tgid, &start) || (start && *ret_start && start != *ret_start)) {
 		sampler_forget_task(in->sampler, tgid);
 		return -ESRCH;
 	}

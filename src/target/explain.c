@@ -38,7 +38,7 @@ static int list_in_namespace(void *ctx, uint32_t tgid, int dir)
 	struct proc_stat stat;
 	char comm[80];
 
-	if (proc_dir_status(dir, &status) || status.ns_tgid != inside->pid ||
+	if (dir < 0 || proc_dir_status(dir, &status) || status.ns_tgid != inside->pid ||
 	    proc_dir_stat(dir, &stat))
 		return 0;
 	text_append(inside->text, sizeof(inside->text), "%s%u (%s)",
@@ -68,6 +68,11 @@ int explain_no_process(uint32_t pid, struct error *err)
 					 "not collected its exit status yet; see \"ps "
 					 "-e\" for what runs",
 					 pid, stat.ppid);
+	} else if (proc_dir_is_late(dir)) {
+		return error_set_exit(
+			err, EXIT_SYSTEM, dir,
+			"/proc does not answer: a process holds it; try again, "
+			"and see what \"ps -e\" waits for");
 	} else if (!kill((pid_t)pid, 0) || errno == EPERM) {
 		return error_set_exit(
 			err, EXIT_SYSTEM, -EACCES,
@@ -135,8 +140,12 @@ static int look_at_user(struct thread_search *s, int dir)
 static int look_at_process(void *ctx, uint32_t tgid, int dir)
 {
 	struct thread_search *s = ctx;
-	int rc = s->comms ? proc_dir_each_thread(dir, "comm", LIST_BYTES, look_at_comm, s)
-			  : look_at_user(s, dir);
+	int rc = dir;
+
+	if (dir >= 0)
+		rc = s->comms ? proc_dir_each_thread(dir, "comm", LIST_BYTES,
+						     look_at_comm, s)
+			      : look_at_user(s, dir);
 
 	(void)tgid;
 	s->nr_late += proc_dir_is_late(rc);

@@ -46,8 +46,8 @@ static int set_mask(struct sampler *s, const struct proc_tree_item *m, uint32_t 
 	struct proc_stat stat = {0};
 	int stat_rc = dir < 0 ? dir : proc_dir_stat(dir, &stat);
 
-	if (!rc && ((stat_rc && !proc_dir_is_late(stat_rc)) ||
-		    stat.start_ticks != m->start_ticks))
+	if (!rc && (stat_rc ? !proc_dir_is_late(stat_rc)
+			    : m->start_ticks && stat.start_ticks != m->start_ticks))
 		sampler_forget_task(s, m->tgid);
 	return rc;
 }

@@ -386,13 +386,18 @@ static int take_files(struct child *child)
 	return rc;
 }
 
+bool child_births_are_paused(void)
+{
+	return clock_now_ns() < births.until_ns;
+}
+
 int child_spawn(struct child *ret, uint64_t *cpu_ns)
 {
 	struct child child = CHILD_NONE;
 	int rc;
 
 	if (child_nr_undead() >= CHILD_MAX_UNDEAD || !child_has_room(TENANT_OF_UNBORN) ||
-	    clock_now_ns() < births.until_ns)
+	    child_births_are_paused())
 		return -EAGAIN;
 	rc = broker_is_there(BROKER_HELPERS) ? ask_to_spawn(&child) : spawn_here(&child);
 	if (rc)

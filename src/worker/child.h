@@ -71,6 +71,8 @@ struct child {
  * it is one of them.
  */
 int child_spawn(struct child *ret, uint64_t *cpu_ns);
+/** Does the next child have to wait, because one got stuck in /proc? */
+bool child_births_are_paused(void);
 /** Returns the process that is the parent of children: this one, or the broker. */
 pid_t child_parent(void);
 

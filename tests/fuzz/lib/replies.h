@@ -71,7 +71,7 @@ size_t worker_take_fds(struct worker *w, int *ret, size_t max)
 	if (nr > max)
 		return 0;
 	for (size_t i = 0; i < nr; i++) {
-		ret[i] = open("/dev/null", w->access | O_CLOEXEC);
+		ret[i] = open("/dev/null", (i ? w->access : O_PATH) | O_CLOEXEC);
 		assert(ret[i] >= 0);
 	}
 	return nr;
