@@ -106,11 +106,21 @@ int io_open_regular(const char *path, struct stat *ret_st)
 	return io_is_made_up(path_fd) ? -EXDEV : io_reopen(path_fd);
 }
 
-void io_keep_proc_names(void)
+void io_keep_names(void)
 {
-	static const char *const names[] = {"/proc/self/fd",    "/proc/self/fdinfo",
-					    "/proc/self/exe",   "/proc/self/maps",
-					    "/proc/self/statm", "/proc/stat"};
+	static const char *const names[] = {
+		"/proc/self/fd",
+		"/proc/self/fdinfo",
+		"/proc/self/exe",
+		"/proc/self/maps",
+		"/proc/self/statm",
+		"/proc/self/cmdline",
+		"/proc/stat",
+		"/sys/devices/system/cpu/online",
+		"/sys/bus/event_source/devices/uprobe/type",
+		"/etc/passwd",
+		"/etc/subuid",
+	};
 	static pid_t kept_by; /* a child has a directory of its own */
 
 	if (kept_by == getpid())

@@ -60,11 +60,11 @@ DIR *io_open_dir(int dir, const char *name);
 int io_open_nothing(void);
 
 /**
- * Keeps the names in /proc that this process opens more than once in the kernel's cache, as long as it
- * lives. Any user can hold /proc, and the directory of any process there: whoever looks up a name
- * in it that is not in the cache then waits, beyond SIGKILL.
+ * Keeps the names that this process looks up more than once in folders that any user can hold,
+ * such as its own in /proc, in the kernel's cache, as long as it lives. Whoever looks up a name
+ * there that is not in the cache waits for who holds the folder, beyond SIGKILL.
  */
-void io_keep_proc_names(void);
+void io_keep_names(void);
 
 /** Closes all descriptors but the standard streams, @a and @b (-1: none). */
 void io_close_others(int a, int b);

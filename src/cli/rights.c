@@ -94,7 +94,7 @@ int rights_share(const struct options *options, page_fn *page, struct error *err
 		.ctx = &writer};
 	int rc;
 
-	io_keep_proc_names();
+	io_keep_names();
 	writer = (struct writer){.options = options, .write_page = page};
 	rc = broker_begin(BROKER_HELPERS, &helpers, err);
 	return rc ? rc : broker_begin(BROKER_OUTPUT, &output, err);

@@ -226,7 +226,7 @@ const struct file_facts *file_facts_get(struct target_file *file, struct worker 
 	answer = facts_read(decoder, who, file->fd, SHORT_DEADLINE_MS, facts);
 	if (answer == WORKER_DEADLINE)
 		note_late(file);
-	else if (answer != WORKER_REFUSED) /* then others may ask */
+	else if (answer != WORKER_REFUSED && answer != WORKER_CANNOT_START) /* later */
 		file->facts = take_ptr(facts); /* after a failure they stay zero */
 	return file->facts;
 }
@@ -245,10 +245,10 @@ static void take_facts(void *ctx, uint64_t use, enum worker_answer answer,
 		return;
 	}
 	begin_failures(file);
-	/* It may have had no memory: once more. */
-	if ((answer == WORKER_DIED || answer == WORKER_CANNOT_START) &&
-	    !file->inspect_died) {
-		file->inspect_died = true;
+	/* It may have had no memory: once more. That none could begin is not the file's fault. */
+	if (answer == WORKER_CANNOT_START ||
+	    (answer == WORKER_DIED && !file->inspect_died)) {
+		file->inspect_died |= answer == WORKER_DIED;
 		file->inspect_from_ns = clock_now_ns() + PAUSE_NS;
 		return;
 	}

@@ -126,7 +126,7 @@ bool proc_hides_others(void)
 	struct proc_stat stat;
 	int rc = dir < 0 ? dir : proc_dir_stat(dir, &stat);
 
-	/* The second name is one that io_keep_proc_names() keeps. */
+	/* The second name is one that io_keep_names() keeps. */
 	return (rc == -ENOENT || rc == -EACCES || rc == -EPERM) &&
 	       !access("/proc/self/statm", R_OK);
 }

@@ -69,10 +69,13 @@ int symbolizer_send(struct symbolizer *s, struct tenant who, uint32_t op, const 
 	if (w->request.failed)
 		return -ENOMEM;
 	worker_serves(s->worker, who);
-	/* Before: the worker may answer while this thread waits for a CPU. */
-	w->sent_ns = clock_now_ns();
 	worker_send(s->worker, op, w->request.data, w->request.len, fds, nr_fds, need, s,
 		    deadline_ms);
+	/*
+	 * The begin of a child is nobody's time. The worker may have answered while this thread
+	 * waited for a CPU.
+	 */
+	w->sent_ns = worker_begin_ns(s->worker);
 	w->is_sent = true;
 	return 1;
 }

@@ -560,7 +560,7 @@ static struct payers payers_of(const struct source *source)
 			       : (struct payers){0};
 }
 
-/* Continues with a source. Return: 1: not finished, 0, or -ENOMEM. */
+/* Continues with a source. Return: 1: not finished, 0, -EAGAIN: no decoder begins, or -ENOMEM. */
 static int resolve_some(struct symbolizer *s, const struct resolver *resolver,
 			struct source *source)
 {
@@ -574,6 +574,8 @@ static int resolve_some(struct symbolizer *s, const struct resolver *resolver,
 		if (answer == WORKER_PENDING)
 			return 1;
 		w->is_sent = false;
+		if (answer == WORKER_CANNOT_START)
+			return -EAGAIN;
 		rc = resolver->take(s, source, answer, &r);
 		symbolizer_took(s, source->tenant, w->sent_ns);
 	} else if (!w->is_begun && resolver->begin) {
@@ -674,6 +676,13 @@ int symbolizer_resolve_step(struct symbolizer *s, struct error *err)
 		strpool_serve(s->pool, (struct tenant){0});
 		if (rc > 0)
 			return 1;
+		if (rc == -EAGAIN) {
+			symbolizer_count_put_off(s);
+			put_off(s, source);
+			work_deinit(s);
+			s->next_source++;
+			return 1;
+		}
 		/* Continue with other files if one needs too much memory. */
 		if (rc)
 			s->no_memory = true;

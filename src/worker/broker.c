@@ -106,11 +106,15 @@ _Noreturn static void serve(const struct broker_config *config, int sock)
 {
 	int none = -1;
 
+	const struct message ready = {.type = MESSAGE_READY};
+
 	is_broker = true;
 	prctl(PR_SET_NAME, config->name, 0, 0, 0);
 	if (move_fds(sock, config->kept_fd ? config->kept_fd : &none))
 		_exit(EXIT_FAILED);
-	io_keep_proc_names();
+	io_keep_names();
+	if (message_send(SOCKET_FD, &ready, NULL, NULL, MESSAGE_NO_DEADLINE))
+		_exit(EXIT_FAILED);
 	for (int i = 0; i < NR_BROKER_KINDS; i++)
 		brokers[i] = (struct broker){.sock = -1};
 	if (capabilities_keep(config->capabilities, config->passes_on) ||
@@ -124,6 +128,23 @@ _Noreturn static void serve(const struct broker_config *config, int sock)
 }
 
 /* ---- the collector's side ---- */
+
+/*
+ * Until it has looked up its own names (io_keep_names()) somebody may hold its directory in
+ * /proc: better no recording than one that does not end.
+ */
+static int wait_until_ready(pid_t pid, int sock, struct error *err)
+{
+	struct message m;
+
+	if (!message_recv(sock, &m, NULL, message_clock_ns() + ANSWER_NS) &&
+	    m.type == MESSAGE_READY)
+		return 0;
+	kill(pid, SIGKILL);
+	return error_set(err, -ETIMEDOUT,
+			 "another process of lineburn does not begin; see with \"ps -e\" "
+			 "whether /proc answers, and start lineburn again");
+}
 
 int broker_begin(enum broker_kind kind, const struct broker_config *config,
 		 struct error *err)
@@ -145,6 +166,8 @@ int broker_begin(enum broker_kind kind, const struct broker_config *config,
 		rc = error_set(err, -errno, "cannot start another process: %m");
 	sigprocmask(SIG_SETMASK, &caller_mask, NULL);
 	close(sv[1]);
+	if (!rc)
+		rc = wait_until_ready(b->pid, sv[0], err);
 	if (rc) {
 		close(sv[0]);
 		b->pid = 0;

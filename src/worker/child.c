@@ -64,6 +64,8 @@ static const struct {
 	[CHILD_STAT] = {"/proc/self/stat", O_RDONLY | O_CLOEXEC},
 	[CHILD_SCHEDSTAT] = {"/proc/self/schedstat", O_RDONLY | O_CLOEXEC},
 	[CHILD_FDS] = {"/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC},
+	[CHILD_EXE] = {"/proc/self/exe", O_PATH | O_NOFOLLOW | O_CLOEXEC},
+	[CHILD_OOM_SCORE_ADJ] = {"/proc/self/oom_score_adj", O_PATH | O_CLOEXEC},
 };
 
 static int send_files(int sock)
@@ -82,38 +84,31 @@ static int send_files(int sock)
 	return message_send(sock, &m, NULL, fds, MESSAGE_NO_DEADLINE);
 }
 
-static void become_first_oom_victim(void)
-{
-	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-	ssize_t n = write(fd, "1000", 4);
-
-	(void)n; /* raising it needs no privilege; if there is no /proc, the default stays */
-}
-
-/* Becomes the program from a copy of this process. All three are above FIRST_SAFE_FD. */
+/*
+ * Becomes the program from a copy of this process. All three are above FIRST_SAFE_FD. If it gets
+ * stuck, it has nothing else of this process, such as a pipe whose reader would wait for it.
+ */
 static _Noreturn void execute(int sock, int null, int program)
 {
 	static char argv0[] = WORKER_ARGV0;
 	char *argv[] = {argv0, NULL}, *envp[] = {NULL};
 	const int last = WORKER_SOCKET_FD + 1;
 
-	/* Nothing before this: who holds its directory has as little time as can be. */
-	if (send_files(sock))
-		_exit(EXIT_FAILED);
-	become_first_oom_victim();
 	for (int fd = 0; fd <= 2; fd++)
 		dup2(null, fd);
 	dup2(sock, WORKER_SOCKET_FD);
-	if (dup3(program, last, O_CLOEXEC) == last) {
-		closefrom(last + 1);
+	if (dup3(program, last, O_CLOEXEC) != last)
+		_exit(EXIT_FAILED);
+	closefrom(last + 1);
+	/* As soon as can be: until then somebody may hold its directory. */
+	if (!send_files(WORKER_SOCKET_FD))
 		execveat(last, "", argv, envp, AT_EMPTY_PATH);
-	}
 	_exit(EXIT_FAILED);
 }
 
 /*
  * A fork and no vfork, as in posix_spawn(3): this process must not wait for the child, which
- * may get stuck. A broker is small.
+ * may get stuck. A broker is small; a viewer has none, and takes milliseconds more.
  */
 static int spawn(int sock, int null, int program, pid_t *ret)
 {
@@ -151,6 +146,14 @@ static int make_sockets(int *ret_ours, int *ret_theirs)
 	return 0;
 }
 
+/* Kills a child that nobody can have. One that is stuck is not waited for. */
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	for (int i = 0; i < 100 && !waitpid(pid, NULL, WNOHANG); i++)
+		usleep(1000);
+}
+
 static int spawn_here(struct child *ret)
 {
 	_cleanup_close_ int ours = -1, theirs = -1, null = -1, pidfd = -1,
@@ -176,8 +179,7 @@ static int spawn_here(struct child *ret)
 	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	rc = pidfd < 0 ? -errno : move_up(&pidfd);
 	if (rc) {
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
+		end(pid);
 		return rc;
 	}
 	*ret = CHILD_NONE;
@@ -238,8 +240,7 @@ int child_serve_start(void *ctx, const struct broker_message *request,
 	reply->fds[reply->nr_fds] = fcntl(child.pidfd, F_DUPFD_CLOEXEC, FIRST_SAFE_FD);
 	if (reply->fds[reply->nr_fds] < 0) {
 		rc = -errno;
-		kill_here(&child);
-		waitpid(child.pid, NULL, 0);
+		end(child.pid);
 		close(child.pidfd);
 		return rc;
 	}
@@ -398,7 +399,7 @@ int child_spawn(struct child *ret, uint64_t *cpu_ns)
 
 	if (child_nr_undead() >= CHILD_MAX_UNDEAD || !child_has_room(TENANT_OF_UNBORN) ||
 	    child_births_are_paused())
-		return -EAGAIN;
+		return -EBUSY;
 	rc = broker_is_there(BROKER_HELPERS) ? ask_to_spawn(&child) : spawn_here(&child);
 	if (rc)
 		return rc;
@@ -532,7 +533,7 @@ bool child_has_room(struct tenant who)
 	if (who.container == TENANT_FOLDERS && who.uid &&
 	    nr_at_folders >= CHILD_MAX_UNDEAD_FOLDERS)
 		return false;
-	if (nr_undead >= CHILD_MANY_UNDEAD)
+	if (nr_undead >= CHILD_MANY_UNDEAD && !tenant_is_same(who, TENANT_OF_UNBORN))
 		return !nr && !tenant_is_same(who, TENANT_UNKNOWN);
 	return nr < child_max_undead(who);
 }

@@ -22,8 +22,10 @@
 enum child_file {
 	CHILD_STAT,
 	CHILD_SCHEDSTAT,
-	/* Its directory "fd", O_PATH: so this name stays in the kernel's cache for io_reopen(). */
+	/* O_PATH: so these names stay in the kernel's cache, for io_reopen(), libc, sandbox.c. */
 	CHILD_FDS,
+	CHILD_EXE,
+	CHILD_OOM_SCORE_ADJ,
 	NR_CHILD_FILES
 };
 
@@ -35,7 +37,7 @@ struct child {
 };
 
 #define CHILD_NONE \
-	((struct child){.pid = 0, .pidfd = -1, .sock = -1, .files = {-1, -1, -1}})
+	((struct child){.pid = 0, .pidfd = -1, .sock = -1, .files = {-1, -1, -1, -1, -1}})
 
 /*
  * Most children that did not die after SIGKILL (they wait for a dead file system, or for a
@@ -48,7 +50,7 @@ struct child {
 #define CHILD_MAX_UNDEAD_TENANT  2
 #define CHILD_MAX_UNDEAD_ROOT    8
 #define CHILD_MAX_UNDEAD_FOLDERS 8 /* of all TENANT_FOLDERS; root's may have two more */
-#define CHILD_MAX_UNDEAD_UNBORN  8 /* that got stuck in /proc before they were executed */
+#define CHILD_MAX_UNDEAD_UNBORN  16 /* that got stuck in /proc before they were executed */
 #define CHILD_MANY_UNDEAD        32
 #define CHILD_MAX_UNDEAD         64
 #define CHILD_MAX_RUNNING        8 /* workers of this process, each may get stuck */
@@ -63,12 +65,11 @@ struct child {
 /**
  * Executes this program again as a worker: argv[0] WORKER_ARGV0, no environment,
  * /dev/null on 0, 1 and 2, its socket on WORKER_SOCKET_FD, nothing else open, all
- * signals blocked (signals from a terminal are meant for the collector), and the first
- * victim of the OOM killer, before profiler and targets.
+ * signals blocked (signals from a terminal are meant for the collector).
  *
  * @cpu_ns  as in child_kill(), for a child that gets stuck in /proc
- * Return: 0 with @ret filled, or a negative errno; -EAGAIN: too many are stuck; -ETIMEDOUT:
- * it is one of them.
+ * Return: 0 with @ret filled, or a negative errno; -EBUSY: too many are stuck, or the last
+ * one was; -ETIMEDOUT: it is one of them.
  */
 int child_spawn(struct child *ret, uint64_t *cpu_ns);
 /** Does the next child have to wait, because one got stuck in /proc? */

@@ -159,7 +159,7 @@ static int lock_down(void)
 	config = (struct sandbox_config){.kind = (enum worker_kind)limits.kind,
 					 .max_data_bytes = limits.max_data_bytes,
 					 .cpu_seconds = limits.cpu_seconds};
-	/* Otherwise ps(1) would show "exe", because /proc/self/exe was executed. */
+	/* Before Linux 6.14 ps(1) would show a number, because a descriptor was executed. */
 	prctl(PR_SET_NAME, WORKER_ARGV0, 0, 0, 0);
 	/*
 	 * The parent-death signal is set by sandbox_enter(), because changing the uid

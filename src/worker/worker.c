@@ -258,7 +258,7 @@ static int ensure_child(struct worker *w, unsigned int deadline_ms)
 	if (w->child.pid)
 		return 0;
 	rc = start(w);
-	if (rc && rc != -EAGAIN)
+	if (rc && rc != -EBUSY)
 		log_debug("cannot start a worker: %s, skipping", strerror(-rc));
 	return rc;
 }
@@ -663,6 +663,11 @@ void worker_wait_until(const struct worker *w, int64_t until_ns)
 	if (wait.deadline_ns < until_ns)
 		until_ns = wait.deadline_ns;
 	message_wait(wait.fd, wait.events, until_ns);
+}
+
+uint64_t worker_begin_ns(const struct worker *w)
+{
+	return (uint64_t)(w->call.begin_ns ? w->call.begin_ns : message_clock_ns());
 }
 
 uint64_t worker_slow_ns(const struct worker *w)

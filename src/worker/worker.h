@@ -159,6 +159,12 @@ void worker_wait(const struct worker *w);
 void worker_wait_until(const struct worker *w, int64_t until_ns);
 
 /**
+ * Returns when the call began, CLOCK_MONOTONIC, after its child had been started; if none
+ * was, now.
+ */
+uint64_t worker_begin_ns(const struct worker *w);
+
+/**
  * Returns how slow an opener was in its last call: the time in which it slept in the
  * kernel or ran, not the time in which it only waited for a CPU. 0 if it answered within
  * 2 ms; of a longer call, what it ran in the first 2 ms is not counted.

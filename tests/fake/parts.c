@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/private_rss.h"
 #include "collect/filter.h"
 #include "fake/machine.h"
@@ -39,10 +40,13 @@ void worker_free(struct worker *w)
 	free(w);
 }
 
+static uint64_t begun_ns; /* the last call */
+
 void worker_send(struct worker *w, uint32_t op, const void *request, size_t len,
 		 const int *fds, size_t nr_fds, worker_need_fn need, void *need_ctx,
 		 unsigned int deadline_ms)
 {
+	begun_ns = clock_now_ns();
 	bool names = w->number == FAKE_NAMER;
 
 	(void)op;
@@ -58,6 +62,12 @@ void worker_send(struct worker *w, uint32_t op, const void *request, size_t len,
 	fake.nr_requests += names;
 	fake.answers_ns[w->number] = fake.now_ns +
 				     (names ? fake.name_ms : fake.rows_ms) * FAKE_MS;
+}
+
+uint64_t worker_begin_ns(const struct worker *w)
+{
+	(void)w;
+	return begun_ns;
 }
 
 enum worker_answer worker_receive(struct worker *w, struct wire_reader *ret,

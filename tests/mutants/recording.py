@@ -965,7 +965,7 @@ MUTANTS = [
      "\t\t    tenant_is_same(one->tenant, source->tenant))", "\t\t    source->tenant.uid)"),
     ("own-names-are-not-kept", "who holds the directory of the collector in /proc holds the collector",
      "src/cli/rights.c", "root stuck",
-     "\tio_keep_proc_names();\n", ""),
+     "\tio_keep_names();\n", ""),
     ("births-without-pause", "each request waits for a child that gets stuck in /proc",
      "src/worker/child.c", "unit worker/child",
      "    clock_now_ns() < births.until_ns)", "    births.until_ns == 1)"),

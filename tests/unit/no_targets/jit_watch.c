@@ -3,6 +3,7 @@
  * Whose JIT's list is walked when, with fakes of the targets and of the reader: a walk takes
  * as long as a test says. What a walk finds is tested in runtime/jit/list_walk.c.
  */
+#include "base/clock.h"
 #include "runtime/jit/watch.h"
 
 #include <errno.h>
@@ -46,6 +47,12 @@ void worker_send(struct worker *worker, uint32_t op, const void *request, size_t
 	(void)worker, (void)op, (void)request, (void)len, (void)fds, (void)nr_fds;
 	(void)need, (void)need_ctx, (void)deadline_ms;
 	fail();
+}
+
+uint64_t worker_begin_ns(const struct worker *worker)
+{
+	(void)worker;
+	return clock_now_ns();
 }
 
 enum worker_answer worker_receive(struct worker *worker, struct wire_reader *ret,

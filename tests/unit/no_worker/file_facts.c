@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* How often a decoder is asked about a file, with fakes of the decoder and the clock. */
+#include "base/clock.h"
 #include "process/file.h"
 
 #include <errno.h>
@@ -25,14 +26,23 @@ enum worker_answer (*fake_worker)(uint32_t op, struct wire_reader *request,
 static enum worker_answer next;
 static struct wire_reader next_reply;
 
+static uint64_t begun_ns; /* the last call */
+
 void worker_send(struct worker *w, uint32_t op, const void *request, size_t len,
 		 const int *fds, size_t nr_fds, worker_need_fn need, void *need_ctx,
 		 unsigned int deadline_ms)
 {
+	begun_ns = clock_now_ns();
 	struct wire_reader r = {.data = request, .len = len};
 
 	(void)w, (void)fds, (void)nr_fds, (void)need, (void)need_ctx, (void)deadline_ms;
 	next = fake_worker(op, &r, &next_reply);
+}
+
+uint64_t worker_begin_ns(const struct worker *w)
+{
+	(void)w;
+	return begun_ns;
 }
 
 enum worker_answer worker_receive(struct worker *w, struct wire_reader *ret,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which answers of a decoder are accepted. A fake worker gives them. */
+#include "base/clock.h"
 #include "unwind/ask.h"
 
 #include <setjmp.h>
@@ -64,13 +65,22 @@ enum worker_answer worker_call(struct worker *w, uint32_t op, const void *reques
 	return how;
 }
 
+static uint64_t begun_ns; /* the last call */
+
 void worker_send(struct worker *w, uint32_t op, const void *request, size_t len,
 		 const int *fds, size_t nr_fds, worker_need_fn need, void *need_ctx,
 		 unsigned int deadline_ms)
 {
+	begun_ns = clock_now_ns();
 	how_sent = worker_call(w, op, request, len, fds, nr_fds, need, need_ctx,
 			       deadline_ms, &answer, NULL);
 	is_sent = true;
+}
+
+uint64_t worker_begin_ns(const struct worker *w)
+{
+	(void)w;
+	return begun_ns;
 }
 
 enum worker_answer worker_receive(struct worker *w, struct wire_reader *ret,

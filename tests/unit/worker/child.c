@@ -265,7 +265,7 @@ static int spawn_later(struct child *ret, uint64_t *cpu_ns)
 
 	for (int i = 0; i < 6000; i++) {
 		rc = child_spawn(ret, cpu_ns);
-		if (rc != -EAGAIN)
+		if (rc != -EBUSY)
 			break;
 		usleep(10000);
 	}
@@ -284,7 +284,7 @@ static int spawn_while_held(void)
 	if (child_spawn(&child, &cpu_ns) != -ETIMEDOUT || child.pid)
 		return __LINE__;
 	/* The next ones do not cost as much time. */
-	if (child_spawn(&child, &cpu_ns) != -EAGAIN)
+	if (child_spawn(&child, &cpu_ns) != -EBUSY)
 		return __LINE__;
 	if (spawn_later(&child, &cpu_ns) != -ETIMEDOUT)
 		return __LINE__;
