@@ -52,6 +52,8 @@ static void check_look(struct look *look, int rc)
 	assert(look->text ? !look->text[look->len] : !look->len);
 	assert(look->len <= MAX_BYTES);
 	assert(look->fd < 0 || (fcntl(look->fd, F_GETFL) & O_ACCMODE) == O_RDONLY);
+	assert(look->fd < 0 || look->what != LOOK_HANDLE ||
+	       fcntl(look->fd, F_GETFL) & O_PATH);
 	look_deinit(look);
 }
 
