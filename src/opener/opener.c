@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/retry_pause.h"
 #include "base/target_fd.h"
 #include "base/time_share.h"
 #include "decode/operation.h"
@@ -31,6 +32,8 @@
 
 #define BAN_NS          (OPENER_LATE_S * CLOCK_SECOND_NS)
 #define CGROUP          "cgroup" /* in /proc/PID */
+#define PROC_FIRST_NS   (CLOCK_SECOND_NS / 4) /* pauses of /proc */
+#define PROC_MAX_NS     (CLOCK_SECOND_NS / 2)
 #define BURST_NS        (500 * CLOCK_MS_NS) /* time of slow files that a tenant has at once */
 
 /*
@@ -67,6 +70,7 @@ static struct opener {
 		slow_open_ns; /* when a process was slow to be opened or looked at; 0: never */
 	/* of the last request: how long the opener slept in the kernel, or ran (worker.h) */
 	uint64_t slow_ns;
+	struct retry_pause proc_pause; /* of /proc itself */
 	opener_tenant_fn *find_tenant; /* NULL: none */
 	void *find_ctx;
 	struct opener_stats stats;
@@ -93,6 +97,7 @@ void opener_end(void)
 	memset(opener.hung, 0, sizeof(opener.hung));
 	opener.proc_share = opener.file_share = (struct time_share){0};
 	opener.cgroup_late_ns = opener.slow_open_ns = 0;
+	opener.proc_pause = (struct retry_pause){0};
 	if (opener.worker) {
 		cleanup_closep(&opener.own_dir);
 		cleanup_closep(&opener.own_cgroup);
@@ -379,6 +384,9 @@ static bool are_folders_paused(struct tenant who)
 /* @where  LOOK_BELOW: in /proc */
 static bool is_paused(struct tenant who, enum look_where where)
 {
+	/* All need it: it is asked again soon. Those that are stuck there are counted. */
+	if (tenant_is_same(who, TENANT_OF_PROC))
+		return clock_now_ns() < opener.proc_pause.until_ns;
 	return nr_late(&who) >= child_max_undead(who) || nr_late(NULL) == MAX_LATE ||
 	       are_folders_paused(who) ||
 	       (where == LOOK_BELOW &&
@@ -595,6 +603,9 @@ static void on_late(int base_fd, struct tenant who, const struct look *look,
 	struct ban_subject subject;
 
 	note_late(who);
+	if (tenant_is_same(who, TENANT_OF_PROC))
+		retry_pause_begin(&opener.proc_pause, PROC_FIRST_NS, PROC_MAX_NS,
+				  clock_now_ns());
 	if (find_subject(base_fd, look, &subject))
 		ban(base_fd, who, &subject, stuck);
 	child_charge_undead(stuck, who);
@@ -678,6 +689,8 @@ static int settle(int base_fd, struct tenant who, struct look *looks, size_t nr,
 		charge(who, looks, o->slow_ns);
 	if (o->rc == -ETIMEDOUT)
 		on_late(base_fd, who, looks, o->stuck);
+	else if (tenant_is_same(who, TENANT_OF_PROC) && !o->rc)
+		retry_pause_forget(&opener.proc_pause, clock_now_ns());
 	if (o->rc)
 		no_results(looks, nr, o->rc);
 	return o->rc;

@@ -684,10 +684,12 @@ int process_table_scan(struct process_table *t, const uint32_t *tgids, size_t nr
 		   : proc_dir_each(t->proc_fd, scan_each, t);
 	if (rc == SCAN_ENDED)
 		return 0;
-	if (!tgids && proc_dir_is_late(rc)) {
+	/* Who holds /proc, or an opener that was taken over, must not end a recording of all. */
+	if (rc < 0 && !tgids && rc != -ENOMEM) {
 		log_warning(
-			"/proc does not answer, as a process holds it: those that run "
-			"already are looked at when they have samples");
+			"/proc could not be listed (%s): what runs already is looked at "
+			"when it has samples",
+			strerror(-rc));
 		return 0;
 	}
 	errno = -rc;
