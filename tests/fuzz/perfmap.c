@@ -21,8 +21,11 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* All addresses may have the same long name, which is split and compared for each of them. */
-const struct cost_bound cost_bound = {.fixed = 120000, .per_byte = 10 * NR_QUERIES};
+/*
+ * All addresses may have the same long name, which is split, decoded and compared for each of
+ * them, here and in the decoder.
+ */
+const struct cost_bound cost_bound = {.fixed = 120000, .per_byte = 24 * NR_QUERIES};
 
 static const struct perfmap_look looks[] = {{100, 20}, {200, 40}, {300, 30}, {400, 90}};
 
