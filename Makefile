@@ -57,8 +57,8 @@ CC        := $(CLANG)
 CFLAGS    += -O0 -gline-tables-only -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined -Wno-unused-function \
 	     -Wno-missing-field-initializers -Wno-string-concatenation -Wno-string-plus-int
 endif
-LIB_CFLAGS := $(CFLAGS) $(if $(SAN),-fsanitize=fuzzer-no-link -fsanitize-coverage=trace-pc-guard)
 CFLAGS    += $(if $(or $(DEBUG),$(SAN)),,-D_FORTIFY_SOURCE=2) -fstack-protector-strong -fPIE
+LIB_CFLAGS := $(CFLAGS) $(if $(SAN),-fsanitize=fuzzer-no-link -fsanitize-coverage=trace-pc-guard)
 LDFLAGS   += -pie -Wl,-z,relro,-z,now $(if $(SAN),-fsanitize=$(SAN))
 LDLIBS    += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -liberty -lm -pthread
 
