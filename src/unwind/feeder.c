@@ -424,7 +424,9 @@ static int add_segment(struct segment_list *l, const struct lb_unwind_segment *s
 static int add_part(struct segment_list *l, const struct mapping *m, bool is_listed,
 		    struct unwind_files *files, uint64_t start, uint64_t end)
 {
-	struct lb_unwind_segment segment = {.flags = LB_SEGMENT_NO_ROWS};
+	struct lb_unwind_segment segment = {.end = m->end, .flags = LB_SEGMENT_NO_ROWS};
+	struct lb_unwind_segment rest = {.end = end, .flags = LB_SEGMENT_NO_ROWS};
+	int rc = 0;
 
 	if (m->kind == MAPPING_FILE || m->kind == MAPPING_MEMFD ||
 	    m->kind == MAPPING_VDSO)
@@ -432,8 +434,13 @@ static int add_part(struct segment_list *l, const struct mapping *m, bool is_lis
 	if (is_listed && mapping_may_be_jit(m) && segment.flags & LB_SEGMENT_NO_ROWS)
 		segment.flags |= LB_SEGMENT_LISTED;
 	segment.start = start;
-	segment.end = end;
-	return add_segment(l, &segment);
+	rest.start = segment.end > start ? segment.end : start;
+	if (segment.end > end)
+		segment.end = end;
+	if (segment.start < segment.end)
+		rc = add_segment(l, &segment);
+	/* What is beyond the end of the file. */
+	return !rc && rest.start < rest.end ? add_segment(l, &rest) : rc;
 }
 
 /* @next index of the first text in or after @m; advanced */

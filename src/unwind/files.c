@@ -21,15 +21,15 @@
 #define PAGE_SHIFT 16
 #define MAX_WANTS  4096
 /*
- * Most objects of a file. A file usually has one executable mapping, but JIT memory has
- * many.
- */
-#define MAX_OBJECTS 8
-/*
- * Up to this size (64 MiB) one object covers the whole file: all programs share a
- * file's objects, so one that maps small pieces of a library must not use them up.
+ * All programs share a file's objects, so one that maps small pieces of a library must not
+ * use them up. Up to this size (64 MiB) one object covers the whole file. Of a larger one,
+ * which usually has one executable mapping, there is an object for each range that is mapped;
+ * the last of them covers all of it.
  */
 #define WHOLE_FILE_PAGES 1024
+#define MAX_OBJECTS      8
+/* All who share the file pay for these, and for the last; for the others, who wants them. */
+#define SHARED_OBJECTS 2
 /* Pause if there was no room for rows, or no decoder. */
 #define PAUSE_NS 1000000000ULL
 /* A decoder may die for want of memory, so it is asked once more, after that pause. */
@@ -354,10 +354,9 @@ static uint64_t offset_of(const struct mapping *m, uint64_t ip)
 	return m->kind == MAPPING_VDSO ? ip - m->start : mapping_ip_to_file_off(m, ip);
 }
 
-static uint64_t file_pages(const struct unwind_files *f, uint32_t id)
+static uint64_t pages_of_file(const struct unwind_files *f, const struct mapping *m)
 {
-	const struct target_file *target = target_of(f, id);
-	uint64_t bytes = id == VDSO ? f->vdso_bytes : target ? target->size_bytes : 0;
+	uint64_t bytes = m->kind == MAPPING_VDSO ? f->vdso_bytes : m->file->size_bytes;
 
 	return bytes ? ((bytes - 1) >> PAGE_SHIFT) + 1 : 0;
 }
@@ -370,14 +369,15 @@ static void expect_all(struct unwind_files *f, uint32_t id)
 }
 
 /* Reads a new file in idle time. */
-static void expect(struct unwind_files *f, uint32_t id, uint64_t nr_pages)
+static void expect(struct unwind_files *f, uint32_t id, uint64_t nr_of_file,
+		   uint64_t nr_pages)
 {
 	struct unwind_file *file = &f->files[id];
 
 	/*
 	 * For larger files the decoder returns only requested pages, and here are none.
 	 */
-	if (nr_pages > EARLY_MAX_PAGES || file_pages(f, id) > WHOLE_FILE_PAGES) {
+	if (nr_pages > EARLY_MAX_PAGES || nr_of_file > WHOLE_FILE_PAGES) {
 		if (f->reads_all) {
 			file->nr_requests = REQUESTS_TO_READ_ALL;
 			expect_all(f, id);
@@ -390,25 +390,34 @@ static void expect(struct unwind_files *f, uint32_t id, uint64_t nr_pages)
 	f->early[f->nr_early++] = id;
 }
 
-/* Finds or adds the object with these pages of the file. */
+/*
+ * Finds or adds the object with these pages of the file; those beyond its end have no rows.
+ */
 static const struct file_object *object_for(struct unwind_files *f, uint32_t id,
-					    uint64_t first, uint64_t last)
+					    uint64_t nr_of_file, uint64_t first,
+					    uint64_t last)
 {
 	struct unwind_file *file = &f->files[id];
-	uint64_t nr = last - first + 1, nr_of_file = file_pages(f, id);
+	bool is_last = file->nr_objects == MAX_OBJECTS - 1;
 	struct file_object *o = file->objects;
 	uint32_t object;
 
+	if (first >= nr_of_file)
+		return NULL;
+	if (last >= nr_of_file)
+		last = nr_of_file - 1;
 	for (; o < file->objects + file->nr_objects; o++)
 		if (o->first <= first && last < o->first + o->nr)
 			return o;
 	if (file->nr_objects == MAX_OBJECTS)
 		return NULL;
-	expect(f, id, nr);
-	if (last < nr_of_file && nr_of_file <= WHOLE_FILE_PAGES) {
+	expect(f, id, nr_of_file, last - first + 1);
+	if (nr_of_file <= WHOLE_FILE_PAGES || is_last) {
 		first = 0;
 		last = nr_of_file - 1;
 	}
+	if (file->nr_objects >= SHARED_OBJECTS && !is_last)
+		unwind_tables_serve_own(f->tables);
 	object = unwind_object_add(f->tables, last - first + 1);
 	if (object == UNWIND_NO_OBJECT)
 		return NULL;
@@ -496,6 +505,7 @@ void unwind_files_segment(struct unwind_files *f, const struct mapping *m,
 {
 	uint64_t first = offset_of(m, m->start) >> PAGE_SHIFT;
 	uint64_t last = offset_of(m, m->end - 1) >> PAGE_SHIFT;
+	uint64_t nr_of_file = 0, file_end;
 	const struct file_object *o = NULL;
 	uint32_t id;
 
@@ -503,11 +513,15 @@ void unwind_files_segment(struct unwind_files *f, const struct mapping *m,
 		.start = m->start, .end = m->end, .flags = LB_SEGMENT_NO_ROWS};
 	if (first <= last && file_of(f, m, &id)) {
 		serve_payers(f, id);
-		o = object_for(f, id, first, last);
+		nr_of_file = pages_of_file(f, m);
+		o = object_for(f, id, nr_of_file, first, last);
 	}
 	if (!o)
 		return;
 	share(f, id, m, o);
+	file_end = m->start - offset_of(m, m->start) + (nr_of_file << PAGE_SHIFT);
+	if (ret->end > file_end)
+		ret->end = file_end;
 	ret->flags = 0;
 	ret->first_page = o->object;
 	/* An address in the object is the file offset - its first page's offset. */

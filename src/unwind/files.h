@@ -33,7 +33,7 @@ void unwind_files_read_all(struct unwind_files *f);
 
 /**
  * Fills in the segment of @m (MAPPING_FILE, MAPPING_MEMFD, MAPPING_VDSO); without rows if
- * its file cannot be read, is no ELF file, or there is no room.
+ * its file cannot be read, is no ELF file, or there is no room. It ends where the file does.
  */
 void unwind_files_segment(struct unwind_files *f, const struct mapping *m,
 			  struct lb_unwind_segment *ret);

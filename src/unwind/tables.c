@@ -1062,6 +1062,11 @@ void unwind_tables_serve_any(struct unwind_tables *t, const struct payers *payer
 	t->payers = *payers;
 }
 
+void unwind_tables_serve_own(struct unwind_tables *t)
+{
+	t->payers = payers_of_one(t->tenant);
+}
+
 void unwind_tables_each_refused(struct unwind_tables *t, quota_refused_fn fn, void *ctx)
 {
 	quota_each_refused(&t->rules.quota, fn, ctx);

@@ -45,6 +45,9 @@ void unwind_tables_serve(struct unwind_tables *t, struct tenant who);
 /** Any of them pays for objects, their rows and files that are added next. */
 void unwind_tables_serve_any(struct unwind_tables *t, const struct payers *payers);
 
+/** The process that is served pays for them, also if it shares them with others. */
+void unwind_tables_serve_own(struct unwind_tables *t);
+
 /** quota_each_refused() of all tables. */
 void unwind_tables_each_refused(struct unwind_tables *t, quota_refused_fn fn, void *ctx);
 

@@ -195,8 +195,11 @@ static int set_up(void **state)
 	facts.runtimes[0].words[0] = 77;
 	python = (struct target_file){
 		.fd = 100, .id = 7, .path = "python", .facts = &facts};
-	plain = (struct target_file){
-		.fd = 101, .id = 6, .path = "plain", .facts = &facts};
+	plain = (struct target_file){.fd = 101,
+				     .id = 6,
+				     .path = "plain",
+				     .size_bytes = 65536,
+				     .facts = &facts};
 	fake_interpreter = &python;
 	fake_now_ns = 1000 * SECOND_NS;
 	fake_call_ns = 0;

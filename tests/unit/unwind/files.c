@@ -432,11 +432,6 @@ static void files_without_rows(void **state)
 	assert_true(has_rows(&m));
 	m.kind = MAPPING_VDSO; /* there is none */
 	assert_false(has_rows(&m));
-	for (uint64_t i = 0; i < 9; i++) {
-		struct mapping part = map(LARGE, 10 * i, 10 * i);
-
-		assert_int_equal(has_rows(&part), i < 8);
-	}
 }
 
 /* Other processes use an object before their segments are known, but not an interpreter's. */
@@ -1509,19 +1504,71 @@ static void without_room_a_file_pauses(void **state)
 	assert_pages(object, 4, 4, LB_PAGE_ROWS, 4);
 }
 
-static void pages_beyond_the_file_are_empty(void **state)
+/* A mapping may go far beyond the end of its file: that takes no pages. */
+static void pages_beyond_the_file_take_no_room(void **state)
 {
-	struct mapping m = map(SMALL, 3, 9);
-	uint32_t object = segment(&m);
+	struct mapping m = map(SMALL, 3, 40000), beyond = map(SMALL, 5, 9);
+	struct mapping other = map(OTHER, 0, 4), all = map(SMALL, 0, 4);
+	struct lb_unwind_segment s;
 
 	(void)state;
+	unwind_files_segment(f, &m, &s);
+	assert_int_equal(s.start, m.start);
+	assert_int_equal(s.end, MAPPED_AT + 5 * PAGE);
+	assert_int_equal(s.flags, 0);
+	assert_int_equal(segment(&other), s.first_page + 5);
+	assert_int_equal(segment(&all), s.first_page);
+	assert_false(has_rows(&beyond));
 	decoder.nr_pages = 5;
 	decoder.is_whole = true;
-	want(&m, 8);
+	want(&m, 4);
 	assert_false(serve());
-	assert_int_equal(decoder.nr_calls, 1);
-	assert_pages(object, 0, 1, LB_PAGE_ROWS, 3);
-	assert_pages(object, 2, 6, LB_PAGE_EMPTY, 0);
+	assert_pages(s.first_page, 0, 4, LB_PAGE_ROWS, 0);
+}
+
+/* Ranges of a large file that a program chooses leave room for those of others. */
+static void ranges_of_a_large_file_leave_room(void **state)
+{
+	const struct tenant alice = {.uid = 1000}, bob = {.uid = 1001};
+	struct mapping all = map(LARGE, 0, 1999), usual = map(LARGE, 400, 1600);
+
+	(void)state;
+	unwind_tables_share(tables);
+	unwind_tables_serve(tables, alice);
+	for (uint64_t i = 0; i < 20; i++) {
+		struct mapping m = map(LARGE, 500 - i, 500 + i);
+
+		assert_true(has_rows(&m));
+	}
+	unwind_tables_serve(tables, bob);
+	assert_int_equal(segment(&usual), segment(&all));
+}
+
+/* Root maps the file, so nobody pays for its usual ranges. */
+static void ranges_that_nobody_else_has_are_paid_for(void **state)
+{
+	const struct tenant alice = {.uid = 1000}, bob = {.uid = 1001};
+	struct mapping first = map(LARGE, 9, 9), second = map(LARGE, 8, 9);
+	struct mapping third = map(LARGE, 7, 9);
+
+	(void)state;
+	unwind_tables_share(tables);
+	unwind_tables_serve(tables, alice);
+	while (unwind_object_add(tables, 1000) != UNWIND_NO_OBJECT)
+		;
+	while (unwind_object_add(tables, 1) != UNWIND_NO_OBJECT)
+		;
+	nr_refused = 0;
+	unwind_tables_each_refused(tables, on_refused, NULL);
+	nr_refused = 0;
+	assert_true(has_rows(&first));
+	assert_true(has_rows(&second));
+	assert_false(has_rows(&third));
+	unwind_tables_each_refused(tables, on_refused, NULL);
+	assert_int_equal(nr_refused, 3);
+	assert_int_equal(refused_tenant.uid, alice.uid);
+	unwind_tables_serve(tables, bob);
+	assert_true(has_rows(&third));
 }
 
 /* Rows that nobody asked for reach no object. */
@@ -1593,7 +1640,9 @@ int main(void)
 		TEST(closed_files_are_kept_for_a_minute),
 		TEST_ONE(evicted_pages_are_read_alone),
 		TEST_ONE(without_room_a_file_pauses),
-		TEST(pages_beyond_the_file_are_empty),
+		TEST(pages_beyond_the_file_take_no_room),
+		TEST(ranges_of_a_large_file_leave_room),
+		TEST(ranges_that_nobody_else_has_are_paid_for),
 		TEST(answers_that_lie_reach_no_other_file),
 	};
 
