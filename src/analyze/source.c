@@ -491,8 +491,8 @@ static bool has_parent(const char *path)
 	return false;
 }
 
-bool source_path_is_below(const struct source_path_rule *rules, size_t nr_rules,
-			  const char *path)
+const struct source_path_rule *source_rule_above(const struct source_path_rule *rules,
+						 size_t nr_rules, const char *path)
 {
 	for (size_t i = 0; i < nr_rules; i++) {
 		const char *folder = rules[i].new_prefix;
@@ -502,15 +502,17 @@ bool source_path_is_below(const struct source_path_rule *rules, size_t nr_rules,
 			len--;
 		if (!strncmp(path, folder, len) && path[len] == '/' &&
 		    !has_parent(path + len))
-			return true;
+			return &rules[i];
 	}
-	return false;
+	return NULL;
 }
 
 /* Where a file may be. */
 struct source_place {
 	const char *path;
-	bool is_named; /* by a program, and not by a rule of the caller's */
+	const struct source_path_rule
+		*rule; /* of the caller's; NULL: a program named it */
+	bool is_recorded; /* it is taken only if it has the text that was recorded */
 };
 
 /* Lists where a file may be: by the first matching rule, and at its own path. */
@@ -531,6 +533,7 @@ static size_t candidates_of(const struct attacher *t, const char *path,
 			continue;
 		while (*rest == '/')
 			rest++;
+		ret[nr].rule = rule;
 		ret[nr++].path =
 			strpool_print(t->p->pool, "%s%s%s", new_prefix,
 				      len && new_prefix[len - 1] == '/' ? "" : "/", rest);
@@ -538,19 +541,22 @@ static size_t candidates_of(const struct attacher *t, const char *path,
 	/* On disk any of the files with this path may be found. */
 	if (!t->search->is_strangers && (path[0] == '/' || !nr) &&
 	    !is_path_shared(t, path))
-		ret[nr++] = (struct source_place){path, true};
+		ret[nr++] = (struct source_place){.path = path};
 	return nr;
 }
 
 static int open_source(const struct attacher *t, const struct source_place *c,
 		       struct stat *st)
 {
-	const struct file_opener *opener = &t->search->opener;
+	const struct source_search *search = t->search;
 
-	if (c->is_named && t->search->is_careful)
+	if (!c->rule && !c->is_recorded && search->is_careful)
 		return creds_open_as_nobody(NULL, c->path, st);
-	return opener->open ? opener->open(opener->ctx, c->path, st)
-			    : io_open_regular(c->path, st);
+	if (search->opener.open)
+		return search->opener.open(search->opener.ctx, c->path, st);
+	return c->rule && (search->is_strangers || search->is_careful)
+		       ? io_open_regular_below(c->rule->new_prefix, c->path, st)
+		       : io_open_regular(c->path, st);
 }
 
 static int read_source(const struct attacher *t, const struct source_place *c, size_t max,
@@ -596,7 +602,7 @@ static int give_recorded(struct attacher *t, const struct profile_source *from,
 	for (size_t i = 0; i < nr; i++) {
 		_cleanup_free_ char *text = NULL;
 
-		candidates[i].is_named = false; /* what was recorded names it, too */
+		candidates[i].is_recorded = true;
 		if (read_source(t, &candidates[i], from->size_bytes, &text, &len, &st) ||
 		    len != from->size_bytes || !is_recorded_text(from, text) ||
 		    count_lines(text, len) != from->nr_lines)
@@ -799,9 +805,10 @@ static int attach_from_disk(struct attacher *t, struct attribution_file *file)
 	else
 		source->note = strpool_print(
 			t->p->pool, "source not at hand: looked for %s: %s", looked,
-			why == -EINVAL  ? "not a regular file"
-			: why == -EXDEV ? "not a file on a disk"
-					: strerror(-why));
+			why == -EINVAL    ? "not a regular file"
+			: why == -EXDEV   ? "not a file on a disk"
+			: why == -ENOLINK ? "a link leads out of the folder"
+					  : strerror(-why));
 	return 0;
 }
 
@@ -953,7 +960,7 @@ static int compare_all(struct attacher *t, struct attribution *a)
 		if (is_no_file(file->path) || !is_wanted(t, a, file))
 			continue;
 		for (size_t k = 0; k < nr && why && why != -ENOMEM; k++) {
-			candidates[k].is_named &= !recorded;
+			candidates[k].is_recorded = recorded;
 			why = compare_file(t, &candidates[k], recorded, file);
 		}
 		r = why == -ENOMEM ? why : 0;

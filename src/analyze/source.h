@@ -63,9 +63,12 @@ struct source_path_rule {
 	const char *old_prefix, *new_prefix;
 };
 
-/** Is @path below the NEW of a rule, without any ".." after it? */
-bool source_path_is_below(const struct source_path_rule *rules, size_t nr_rules,
-			  const char *path);
+/**
+ * Returns the first rule below whose NEW @path is, without any ".." after it, or NULL. What
+ * such a rule allows to be opened is what io_open_regular_below() opens below NEW.
+ */
+const struct source_path_rule *source_rule_above(const struct source_path_rule *rules,
+						 size_t nr_rules, const char *path);
 
 /* Where to search source that is not in the profile. */
 struct source_search {
@@ -73,7 +76,7 @@ struct source_search {
 	size_t nr_rules;
 	/*
 	 * The profile is untrusted: opens only files that it names below the NEW of a
-	 * rule, and only if the path has no ".." after NEW.
+	 * rule, and only if no ".." and no link leads out of NEW.
 	 */
 	bool is_strangers;
 	/*

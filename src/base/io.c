@@ -90,20 +90,59 @@ static int reopen(int path_fd, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-int io_reopen(int path_fd)
+int io_reopen(int path_fd, int flags)
 {
-	return reopen(path_fd, O_RDONLY | O_NONBLOCK);
+	return reopen(path_fd, O_RDONLY | flags);
+}
+
+static int reopen_regular(int path_fd, struct stat *ret_st)
+{
+	if (fstat(path_fd, ret_st))
+		return -errno;
+	if (!S_ISREG(ret_st->st_mode))
+		return -EINVAL;
+	return io_is_made_up(path_fd) ? -EXDEV : io_reopen(path_fd, O_NONBLOCK);
 }
 
 int io_open_regular(const char *path, struct stat *ret_st)
 {
 	_cleanup_close_ int path_fd = open(path, O_PATH | O_CLOEXEC);
 
-	if (path_fd < 0 || fstat(path_fd, ret_st))
+	return path_fd < 0 ? -errno : reopen_regular(path_fd, ret_st);
+}
+
+/* Where the file is by now. Return: the length, 0 if it is not known. */
+static size_t read_place(int path_fd, char ret[PATH_MAX])
+{
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
+	n = readlink(link, ret, PATH_MAX);
+	return n > 0 && n < PATH_MAX ? (size_t)n : 0;
+}
+
+/* openat2(RESOLVE_BENEATH) is refused to a collector (lockdown.c), and new in Linux 5.6. */
+int io_open_regular_below(const char *folder, const char *path, struct stat *ret_st)
+{
+	_cleanup_close_ int folder_fd =
+		open(*folder ? folder : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int path_fd = open(path, O_PATH | O_CLOEXEC);
+	char above[PATH_MAX], place[PATH_MAX];
+	size_t len, above_len;
+
+	if (folder_fd < 0 || path_fd < 0)
 		return -errno;
-	if (!S_ISREG(ret_st->st_mode))
-		return -EINVAL;
-	return io_is_made_up(path_fd) ? -EXDEV : io_reopen(path_fd);
+	above_len = read_place(folder_fd, above);
+	len = read_place(path_fd, place);
+	if (!above_len)
+		return -ENOLINK;
+	if (above_len == 1) /* "/" */
+		above_len = 0;
+	if (len <= above_len || memcmp(place, above, above_len) != 0 ||
+	    place[above_len] != '/')
+		return -ENOLINK;
+	return reopen_regular(path_fd, ret_st);
 }
 
 void io_keep_names(void)

@@ -31,8 +31,11 @@ bool io_is_made_up(int fd);
 /** Are both descriptors of the same file? */
 bool io_is_same_file(int a, int b);
 
-/** Opens the same file as @path_fd (O_PATH) for reading. Return: descriptor or -errno. */
-int io_reopen(int path_fd);
+/**
+ * Opens the same file as @path_fd (O_PATH) for reading. @flags: O_NONBLOCK, or 0 to wait for
+ * the writer of a pipe. Return: descriptor or -errno.
+ */
+int io_reopen(int path_fd, int flags);
 
 /**
  * Opens a regular file by an untrusted path. Never opens a FIFO, a device, a directory
@@ -40,6 +43,12 @@ int io_reopen(int path_fd);
  * -errno.
  */
 int io_open_regular(const char *path, struct stat *ret_st);
+
+/**
+ * The same for a @path below @folder ("": "/"), both from the working directory: links that
+ * lead out of the folder are refused (-ENOLINK).
+ */
+int io_open_regular_below(const char *folder, const char *path, struct stat *ret_st);
 
 /* Opens files as io_open_regular() does, with other rights; zero: with our own. */
 struct file_opener {

@@ -448,6 +448,8 @@ static int make_page(const struct options *o, struct io_folder *folder, struct e
 		.finish = finish_page, .ctx = &viewer, .kept_fd = &viewer.folder.fd};
 	_cleanup_(io_pending_deinit) struct io_pending pending = {0};
 	_cleanup_(profile_input_deinit) struct profile_input reading = {.fd = -1};
+	/* The keeper takes the other one. */
+	_cleanup_close_ int folder_fd = fcntl(folder->fd, F_DUPFD_CLOEXEC, 0);
 	struct options html = *o;
 	struct launch_user user;
 	int rc = begin_keeper(&viewer, &config, err);
@@ -459,7 +461,7 @@ static int make_page(const struct options *o, struct io_folder *folder, struct e
 	if (!rc)
 		rc = give_up(&viewer, user.is_other ? RIGHTS_USER : RIGHTS_OWN, err);
 	if (!rc)
-		rc = profile_input_open(html.viewing.input, &reading, err);
+		rc = profile_input_open_in(folder_fd, html.viewing.input, &reading, err);
 	if (!rc)
 		rc = give_up(&viewer, reading.rights, err);
 	if (!rc)

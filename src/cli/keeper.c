@@ -18,6 +18,7 @@ static int serve_open(void *ctx, const struct broker_message *request,
 		      struct broker_message *reply)
 {
 	const struct keeper_config *config = ctx;
+	const struct source_path_rule *rule;
 	char path[PATH_MAX] = "";
 	int fd;
 
@@ -25,10 +26,12 @@ static int serve_open(void *ctx, const struct broker_message *request,
 	if (request->len >= sizeof(path))
 		return -ENAMETOOLONG;
 	memcpy(path, request->data, request->len);
-	if (!config->opens_all &&
-	    !source_path_is_below(config->rules, config->nr_rules, path))
+	rule = source_rule_above(config->rules, config->nr_rules, path);
+	if (!config->opens_all && !rule)
 		return -EPERM;
-	fd = io_open_regular(path, reply->data);
+	fd = config->opens_all
+		     ? io_open_regular(path, reply->data)
+		     : io_open_regular_below(rule->new_prefix, path, reply->data);
 	if (fd < 0)
 		return fd;
 	reply->fds[reply->nr_fds++] = fd;

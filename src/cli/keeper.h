@@ -37,7 +37,7 @@ int keeper_begin(const struct keeper_config *config, struct error *err);
 /** Has the broker call finish(). Return: its result, or -errno with a message. */
 int keeper_finish(const void *data, size_t len, struct error *err);
 
-/** For struct file_opener: the broker opens a file as io_open_regular() does. */
+/** For struct file_opener: the broker opens a file as the rules allow (struct keeper_config). */
 int keeper_open(void *unused, const char *path, struct stat *ret_st);
 
 #endif

@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/as_root.h"
@@ -34,14 +35,26 @@ static int explain_open(const char *path, struct error *err)
 				 "\"lineburn "
 				 "run\"",
 				 path);
+	if (errno == EINVAL)
+		return error_set(err, code,
+				 "cannot read %s: it is neither a file on a disk nor a "
+				 "pipe",
+				 path);
 	return error_set(err, code, "cannot read %s: %m", path);
 }
 
-/* May others than its owner have written the file? A user's own group is the user. */
-static bool has_other_writers(const struct stat *st)
+/*
+ * May others than its owner have written the file? A user's own group, which has the
+ * user's number, is the user; root's is root. With an access list the bits of the group are
+ * the most that anybody of the list may do.
+ */
+static bool has_other_writers(int fd, const struct stat *st)
 {
-	return st->st_mode & S_IWOTH ||
-	       (!st->st_uid && st->st_gid && st->st_mode & S_IWGRP);
+	if (st->st_mode & S_IWOTH)
+		return true;
+	return st->st_mode & S_IWGRP &&
+	       ((st->st_gid && st->st_gid != st->st_uid) ||
+		fgetxattr(fd, "system.posix_acl_access", NULL, 0) > 0);
 }
 
 static void find_writer(struct profile_input *r)
@@ -51,7 +64,9 @@ static void find_writer(struct profile_input *r)
 
 	r->is_strangers = true;
 	r->rights = geteuid() ? RIGHTS_OWN : RIGHTS_NONE;
-	if (fstat(r->fd, &st) || !S_ISREG(st.st_mode) || has_other_writers(&st))
+	/* Files that the kernel makes up are root's, also if a process chooses their bytes. */
+	if (fstat(r->fd, &st) || !S_ISREG(st.st_mode) || io_is_made_up(r->fd) ||
+	    has_other_writers(r->fd, &st))
 		return;
 	if (st.st_uid == geteuid() || !st.st_uid) {
 		r->is_strangers = false;
@@ -71,19 +86,52 @@ void reading_begin(void)
 		(void)capabilities_keep(0, false);
 }
 
-int profile_input_open(const char *path, struct profile_input *ret, struct error *err)
+/* To open a device, or a file that the kernel makes up, may have effects. */
+static int open_input(int folder_fd, const char *path, bool may_wait)
 {
-	bool is_stdin = !strcmp(path, "-");
+	_cleanup_close_ int fd =
+		openat(folder_fd, path, O_PATH | O_CLOEXEC | (may_wait ? 0 : O_NOFOLLOW));
+	struct stat st;
 
-	reading_begin();
-	*ret = (struct profile_input){.name = is_stdin ? "stdin" : path,
-				      .fd = STDIN_FILENO};
-	if (!is_stdin)
-		ret->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (ret->fd < 0)
-		return explain_open(path, err);
+	if (fd < 0 || fstat(fd, &st))
+		return -errno;
+	if (S_ISFIFO(st.st_mode) && may_wait)
+		return io_reopen(fd, 0);
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	return S_ISREG(st.st_mode) && !io_is_made_up(fd) ? io_reopen(fd, O_NONBLOCK)
+							 : -EINVAL;
+}
+
+/* @fd  of the open file, or why it is not open: a negative errno */
+static int take_input(int fd, const char *name, struct profile_input *ret,
+		      struct error *err)
+{
+	*ret = (struct profile_input){.name = name, .fd = fd < 0 ? -1 : fd};
+	if (fd < 0) {
+		errno = -fd;
+		return explain_open(name, err);
+	}
 	find_writer(ret);
 	return 0;
+}
+
+int profile_input_open(const char *path, struct profile_input *ret, struct error *err)
+{
+	reading_begin();
+	if (!strcmp(path, "-"))
+		return take_input(STDIN_FILENO, "stdin", ret, err);
+	return take_input(open_input(AT_FDCWD, path, true), path, ret, err);
+}
+
+int profile_input_open_in(int folder_fd, const char *path, struct profile_input *ret,
+			  struct error *err)
+{
+	const char *slash = strrchr(path, '/');
+
+	reading_begin();
+	return take_input(open_input(folder_fd, slash ? slash + 1 : path, false), path,
+			  ret, err);
 }
 
 int profile_input_load(const struct profile_input *r, struct strpool *pool,

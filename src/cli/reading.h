@@ -47,6 +47,12 @@ void reading_begin(void);
  * reading_begin() is part of it. Return: 0 or -errno with a message.
  */
 int profile_input_open(const char *path, struct profile_input *ret, struct error *err);
+/**
+ * The same for a file that was just written at @path, in the folder @folder_fd. What another
+ * user has put into its place is not waited for.
+ */
+int profile_input_open_in(int folder_fd, const char *path, struct profile_input *ret,
+			  struct error *err);
 /** Decodes it. Return: 0 or -errno with a message. */
 int profile_input_load(const struct profile_input *r, struct strpool *pool,
 		       struct profile **ret, struct error *err);

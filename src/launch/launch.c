@@ -404,7 +404,7 @@ static int open_file(const char *path)
 		return -errno;
 	if (!S_ISREG(st.st_mode) || !(st.st_mode & 0111))
 		return -EACCES;
-	return io_reopen(fd);
+	return io_reopen(fd, O_NONBLOCK);
 }
 
 static int search(const char *name)

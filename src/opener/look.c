@@ -327,7 +327,7 @@ static bool has_acl(int fd, const struct look_facts *f)
 
 static int open_checked(int path_fd, struct look *look)
 {
-	_cleanup_close_ int fd = io_reopen(path_fd);
+	_cleanup_close_ int fd = io_reopen(path_fd, O_NONBLOCK);
 	char first;
 
 	if (fd < 0)

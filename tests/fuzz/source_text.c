@@ -197,7 +197,7 @@ static void view(struct profile *p, struct text *text)
 	assert(!source_attach(found, p, &below));
 	for (size_t i = 0; i < found->nr_files; i++)
 		assert(!found->files[i].source.found ||
-		       source_path_is_below(&rule, 1, found->files[i].source.from));
+		       source_rule_above(&rule, 1, found->files[i].source.from));
 	p->time_nanos = 1000000001;
 	assert(!source_compare(found, p, &search));
 	assert(!source_attach(found, p, &search));

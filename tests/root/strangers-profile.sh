@@ -89,6 +89,46 @@ of_root() {
 }
 check own-profile-shows-public-sources of_root
 
+# A folder for its sources may have been the stranger's, too: no link leads out of it.
+below_a_folder() {
+	mkdir -p repo/inner && ln -sf ../secret.c repo/secret.c && ln -sf inner/real.c repo/public.c &&
+		printf 'int inside;\n' >repo/inner/real.c || return 1
+	for profile in names roots; do
+		view --source-path "$here=$here/repo" $profile.made.gz && is "int inside;" "" || return 1
+	done
+	view --source-path "$here=$here/repo" names.made.gz &&
+		grep -q "looked for $here/repo/secret.c: a link leads out of the folder" json ||
+		{ echo "no note: $(grep -o '"note":[^}]*' json)"; return 1; }
+}
+check links-lead-out-of-no-folder below_a_folder
+
+# A process chooses the bytes of its command line. The file of them is root's if nobody may look at the process:
+# the program is not readable.
+as_a_command_line() {
+	printf '#include <unistd.h>\nint main(void) { alarm(60); pause(); }\n' >waits.c && gcc -o waits waits.c && chmod 711 waits || return 1
+	python3 -S -c '
+import os
+with open("names.made.gz", "rb") as file:
+    args = file.read().split(b"\0")[:-1]  # the last bytes are the size of the text, and 0
+os.setgroups([]), os.setgid(65534), os.setuid(65534)
+os.execv("./waits", args)' &
+	pid=$!
+	status=0
+	wait_until 10 grep -q waits /proc/$pid/comm && shown_as_roots $pid || status=1
+	kill_own $pid
+	return $status
+}
+shown_as_roots() {
+	[ "$(stat -c '%u %a' "/proc/$1/cmdline")" = "0 444" ] || { echo "it is not root's"; return 1; }
+	"$LB" annotate --json - <"/proc/$1/cmdline" >json 2>said || { cat said; return 1; }
+	: >opened
+	is "" "" && tells 6 || return 1
+	ln -sf "/proc/$1/cmdline" command-line.pb.gz
+	! "$LB" annotate --json command-line.pb.gz >json 2>said || { echo "it is shown by name"; return 1; }
+	[ "$(cat said)" = "lineburn: cannot read command-line.pb.gz: it is neither a file on a disk nor a pipe" ] || { cat said; return 1; }
+}
+check command-line-is-nobodys-profile as_a_command_line
+
 # What a profile names may be huge, endless or silent. How long each viewer takes: tests/nightly/attacks-programs.sh.
 viewers() {
 	mkdir viewers && cd viewers && python3 -S "$TOP/tests/root/viewers.py" "$LB" "$TOP/tests/cli/data/naming.py"

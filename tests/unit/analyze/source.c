@@ -360,12 +360,12 @@ static void files_are_opened_by_another(void **state)
 	assert_int_equal(source_attach(a, p, &search), 0);
 	assert_int_equal(a->files[0].source.nr_lines, 3);
 
-	assert_true(source_path_is_below(rules, 2, "/new/a/b.c"));
-	assert_true(source_path_is_below(rules, 2, "here/b..c"));
-	assert_false(source_path_is_below(rules, 2, "/newer/b.c"));
-	assert_false(source_path_is_below(rules, 2, "/new/a/../../etc/shadow"));
-	assert_false(source_path_is_below(rules, 2, "/b/a.c"));
-	assert_false(source_path_is_below(NULL, 0, "/new/a.c"));
+	assert_ptr_equal(source_rule_above(rules, 2, "/new/a/b.c"), &rules[0]);
+	assert_ptr_equal(source_rule_above(rules, 2, "here/b..c"), &rules[1]);
+	assert_null(source_rule_above(rules, 2, "/newer/b.c"));
+	assert_null(source_rule_above(rules, 2, "/new/a/../../etc/shadow"));
+	assert_null(source_rule_above(rules, 2, "/b/a.c"));
+	assert_null(source_rule_above(NULL, 0, "/new/a.c"));
 }
 
 static bool is_attached(const struct source_search *search)

@@ -389,6 +389,44 @@ static void test_only_regular_files_are_opened(void **state)
 	assert_int_equal(unlink(in_dir("link")), 0);
 }
 
+static void test_no_link_leads_out_of_a_folder(void **state)
+{
+	char folder[512];
+	struct stat st;
+	int fd;
+
+	(void)state;
+	snprintf(folder, sizeof(folder), "%s", in_dir("folder"));
+	assert_int_equal(mkdir(folder, 0700), 0);
+	write_text(in_dir("secret"), "text", false, NULL);
+	write_text(in_dir("folder/text"), "texts", false, NULL);
+	assert_int_equal(symlink("text", in_dir("folder/in")), 0);
+	assert_int_equal(symlink("../secret", in_dir("folder/out")), 0);
+	assert_int_equal(symlink("..", in_dir("folder/up")), 0);
+	fd = io_open_regular_below(folder, in_dir("folder/in"), &st);
+	assert_true(fd >= 0);
+	assert_int_equal(st.st_size, 5);
+	assert_int_equal(close(fd), 0);
+	assert_int_equal(io_open_regular_below(folder, in_dir("folder/out"), &st),
+			 -ENOLINK);
+	assert_int_equal(io_open_regular_below(folder, in_dir("folder/up/secret"), &st),
+			 -ENOLINK);
+	assert_int_equal(rename(in_dir("secret"), in_dir("folder2")), 0);
+	assert_int_equal(io_open_regular_below(folder, in_dir("folder2"), &st), -ENOLINK);
+	assert_int_equal(io_open_regular_below(folder, in_dir("none"), &st), -ENOENT);
+	assert_int_equal(io_open_regular_below(folder, in_dir("folder"), &st), -ENOLINK);
+	fd = io_open_regular_below("", in_dir("folder2"), &st);
+	assert_true(fd >= 0);
+	assert_int_equal(close(fd), 0);
+	assert_int_equal(io_open_regular_below("/", "/proc/self/status", &st), -EXDEV);
+	assert_int_equal(unlink(in_dir("folder2")), 0);
+	assert_int_equal(unlink(in_dir("folder/text")), 0);
+	assert_int_equal(unlink(in_dir("folder/in")), 0);
+	assert_int_equal(unlink(in_dir("folder/out")), 0);
+	assert_int_equal(unlink(in_dir("folder/up")), 0);
+	assert_int_equal(rmdir(in_dir("folder")), 0);
+}
+
 /* Puts a device and a link to the file @victim at @path, in turn, for ever. */
 static _Noreturn void swap_for_ever(const char *path, const char *victim)
 {
@@ -528,6 +566,7 @@ int main(void)
 		cmocka_unit_test(test_read_limits),
 		cmocka_unit_test(test_read_pipe),
 		cmocka_unit_test(test_only_regular_files_are_opened),
+		cmocka_unit_test(test_no_link_leads_out_of_a_folder),
 		cmocka_unit_test(test_new_file),
 		cmocka_unit_test(test_old_is_kept),
 		cmocka_unit_test(test_symlinks),
