@@ -1271,7 +1271,7 @@ MUTANTS = [
      "(status.real_uid == 0 && is_parent_of(stat->ppid, uid))", "(status.real_uid == 0 && stat->ppid == uid)"),
     ("capabilities-pass-closed-folders", "a viewer opens the folder of its output with its caller's capabilities",
      "src/cli/reading.c", "root viewer-rights",
-     "\treading_begin();\n\t*ret = (struct profile_input)", "\tif (geteuid())\n\t\t(void)capabilities_keep(0, false);\n\t*ret = (struct profile_input)",
+     "\treading_begin();\n\tif (!strcmp", "\tif (geteuid())\n\t\t(void)capabilities_keep(0, false);\n\tif (!strcmp",
      "void reading_begin(void)\n{\n\tif (geteuid())", "void reading_begin(void)\n{\n\tif (false)"),
     ("second-signal-kills", "a second signal discards the recording",
      "src/record/recorder.c", "root record",

@@ -1509,14 +1509,18 @@ static void pages_beyond_the_file_take_no_room(void **state)
 {
 	struct mapping m = map(SMALL, 3, 40000), beyond = map(SMALL, 5, 9);
 	struct mapping other = map(OTHER, 0, 4), all = map(SMALL, 0, 4);
-	struct lb_unwind_segment s;
+	struct mapping large = map(LARGE, 1990, 40000);
+	struct lb_unwind_segment s, of_large;
 
 	(void)state;
 	unwind_files_segment(f, &m, &s);
 	assert_int_equal(s.start, m.start);
 	assert_int_equal(s.end, MAPPED_AT + 5 * PAGE);
 	assert_int_equal(s.flags, 0);
-	assert_int_equal(segment(&other), s.first_page + 5);
+	unwind_files_segment(f, &large, &of_large);
+	assert_int_equal(of_large.end, MAPPED_AT + 2000 * PAGE);
+	assert_int_equal(of_large.first_page, s.first_page + 5);
+	assert_int_equal(segment(&other), of_large.first_page + 10);
 	assert_int_equal(segment(&all), s.first_page);
 	assert_false(has_rows(&beyond));
 	decoder.nr_pages = 5;
