@@ -9,7 +9,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -514,6 +513,7 @@ static int write_new(int dir, const char *name, const void *data, size_t len,
 		     enum existing existing, int *ret_fd)
 {
 	_cleanup_close_ int fd = openat(dir, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	bool has_name = fd < 0;
 	char temp[64];
 	int rc;
@@ -525,7 +525,7 @@ static int write_new(int dir, const char *name, const void *data, size_t len,
 	rc = fill(fd, data, len);
 	/* Ignore a failed lock: a file system without locks has no other lock users. */
 	if (!rc && ret_fd)
-		flock(fd, LOCK_EX | LOCK_NB);
+		(void)fcntl(fd, F_OFD_SETLK, &lock);
 	if (!rc && !has_name)
 		rc = name_it(fd, dir, name, existing);
 	else if (!rc)

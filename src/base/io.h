@@ -110,9 +110,9 @@ int io_write_file_atomic(const char *path, const void *data, size_t len, bool ke
  * The same for @name in the open folder @dir. An existing file is replaced only with
  * @may_replace, else -EEXIST, without a race.
  *
- * @ret_fd  the file, locked (flock(2), exclusive) before it gets its name: while the
- *          caller keeps it open, others can see that its writer is running. May be
- *          NULL.
+ * @ret_fd  the file, with a write lock of F_OFD_SETLK (fcntl(2)) before it gets its
+ *          name: while the caller keeps it open, others can see that its writer is
+ *          running. Who may only read the file cannot lock it so. May be NULL.
  * Return: 0 or a negative errno; then no file remains.
  */
 int io_write_file_at(int dir, const char *name, const void *data, size_t len,

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -214,6 +213,8 @@ static int name_of(const struct window_files *w, const struct window_id *id, cha
 /* Is the recording that wrote the file still running? */
 static bool has_writer(const struct window_files *w, const struct window_id *id)
 {
+	/* Only a write lock is in its way, which takes the right to write the file. */
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
 	_cleanup_close_ int fd = -1;
 	char path[PATH_MAX];
 	const char *name;
@@ -222,11 +223,7 @@ static bool has_writer(const struct window_files *w, const struct window_id *id)
 		return false;
 	fd = openat(w->folder.fd, name,
 		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	/*
-	 * A shared lock, so that two checks at the same time do not see each other as
-	 * writers.
-	 */
-	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+	return fd >= 0 && !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
 }
 
 static int add_former(struct window_files *w, const struct window_id *id, uint64_t bytes)

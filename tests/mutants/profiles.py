@@ -224,6 +224,9 @@ MUTANTS = [
     ("one-window-too-many", "--keep N keeps N + 1 files",
      "src/record/window_files.c", "unit record/window_files",
      "while (stay < nr && (!keep || stay < keep)) {", "while (stay < nr && (!keep || stay <= keep)) {"),
+    ("readers-count-as-writers", "who may only read the files of windows keeps them from being removed",
+     "src/record/window_files.c", "unit record/window_files",
+     "{.l_type = F_RDLCK,", "{.l_type = F_WRLCK,"),
     # ---- the page ----
     ("page-script-not-escaped", "source text can end the script that holds the page's data",
      "src/render/page_json.c", "unit render/html",

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -355,6 +356,33 @@ static void two_recordings_of_one_name(void **state)
 	remove_all(dir);
 }
 
+/* The group of a file may read it: it cannot keep it from being removed. */
+static void readers_are_no_writers(void **state)
+{
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+	char dir[SCRATCH_BYTES], output[64], path[PATH_MAX];
+	struct window_files a = {.output = output}, b = {.output = output, .keep = 1};
+	struct window_id id;
+	int fd, other;
+
+	(void)state;
+	scratch_make(dir, 0700);
+	snprintf(output, sizeof(output), "%s/p.pb.gz", dir);
+	id = write_one(&a, BEGIN_S, "a");
+	window_files_deinit(&a);
+	window_path(output, &id, path, sizeof(path));
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	other = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	assert_int_equal(fcntl(other, F_OFD_SETLK, &lock), 0);
+	write_one(&b, BEGIN_S + 1, "b");
+	assert_int_equal(count_files(dir), 1);
+	close(fd);
+	close(other);
+	window_files_deinit(&b);
+	remove_all(dir);
+}
+
 /*
  * While one process lists the files, a recording writes the next and unlocks the last.
  */
@@ -434,6 +462,7 @@ int main(void)
 		cmocka_unit_test(failures_are_said),
 		cmocka_unit_test(the_folder_is_not_what_has_its_name),
 		cmocka_unit_test(two_recordings_of_one_name),
+		cmocka_unit_test(readers_are_no_writers),
 		cmocka_unit_test(a_recording_is_seen_between_its_files),
 		cmocka_unit_test(what_is_remembered_is_bounded),
 	};
