@@ -8,8 +8,10 @@
 #ifndef LB_BASE_USER_H
 #define LB_BASE_USER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "base/suggest.h"
@@ -48,6 +50,16 @@ void users_each(user_fn *fn, void *ctx);
  */
 typedef void user_range_fn(void *ctx, uid_t first, uint64_t nr);
 void users_each_range(const char *path, user_range_fn *fn, void *ctx);
+
+/**
+ * May other users write a file of @uid? A group whose id equals the owner's uid counts as
+ * private, by convention of Linux distributions. With an ACL the group bits are the mask of
+ * all its entries, so other users may write.
+ */
+static inline bool user_others_may_write(uid_t uid, gid_t gid, mode_t mode, bool has_acl)
+{
+	return mode & S_IWOTH || (mode & S_IWGRP && (gid != uid || has_acl));
+}
 
 /** Adds the users of /etc/passwd. */
 void users_suggest(struct suggestions *s);

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/capability.h"
@@ -23,6 +24,7 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "base/user.h"
 
 #define PYTHON_OLDEST_MINOR 9
 
@@ -570,7 +572,116 @@ static int uninstall(const struct python_folder *site, struct error *err)
 	return rc;
 }
 
-#define MODE_VARIABLE "LINEBURN_PYTHON_HOOK"
+/* ---- where the hook is ---- */
+
+/* Where this program is. Who owns its folder may replace the program itself. */
+struct program {
+	char path[PATH_MAX];
+	uid_t folder_owner;
+	dev_t dev; /* of the folder */
+};
+
+static int find_program(struct program *ret, struct error *err)
+{
+	ssize_t len = readlink("/proc/self/exe", ret->path, sizeof(ret->path) - 1);
+	char copy[PATH_MAX];
+	struct stat st;
+
+	if (len < 0)
+		return error_set(err, -errno, "cannot read /proc/self/exe: %m");
+	ret->path[len] = '\0';
+	memcpy(copy, ret->path, (size_t)len + 1);
+	if (stat(dirname(copy), &st))
+		return error_set(err, -errno, "cannot look into the folder of %s: %m",
+				 ret->path);
+	ret->folder_owner = st.st_uid;
+	ret->dev = st.st_dev;
+	return 0;
+}
+
+static bool has_other_writers(const char *path, const struct stat *st, bool is_above)
+{
+	bool has_acl;
+
+	/* Who is in such a group may replace the program, too: staff in /usr/local. */
+	if (is_above)
+		return st->st_mode & S_IWOTH;
+	has_acl = lgetxattr(path, "system.posix_acl_access", NULL, 0) > 0;
+	return user_others_may_write(st->st_uid, st->st_gid, st->st_mode, has_acl);
+}
+
+/*
+ * Refuses a file that may be changed by another user than root, ours, and the owner of the
+ * program's folder. @is_above: it is a folder above @home.
+ */
+static int check_file(const struct program *p, const char *home, const char *path,
+		      bool is_above, struct error *err)
+{
+	char why[64] = "";
+	struct stat st;
+
+	if (lstat(path, &st))
+		return errno == ENOENT
+			       ? 0
+			       : error_set(err, -errno, "cannot look at %s: %m", path);
+	if (st.st_uid && st.st_uid != geteuid() && st.st_uid != p->folder_owner)
+		snprintf(why, sizeof(why), "belongs to uid %u", st.st_uid);
+	else if (S_ISLNK(st.st_mode))
+		strcpy(why, "is a symbolic link");
+	else if (has_other_writers(path, &st, is_above))
+		strcpy(why, "may be written by others");
+	else if (S_ISDIR(st.st_mode) && st.st_dev != p->dev)
+		/* The server of a user's file system tells any owner. */
+		strcpy(why, "is on another file system than lineburn");
+	if (!*why)
+		return 0;
+	return error_set(err, -EPERM,
+			 "the Python files in %s are not used, because %s %s, so that "
+			 "another user could decide what they do; keep them where only "
+			 "root and you may write, or install lineburn with \"make "
+			 "install\"",
+			 home, path, why);
+}
+
+static bool holds_program(const struct program *p, const char *folder)
+{
+	size_t len = strlen(folder);
+
+	return !strncmp(p->path, folder, len) && p->path[len] == '/';
+}
+
+/* @home  without links */
+static int check_home(const struct program *p, const char *home, struct error *err)
+{
+	static const char *const loaded[] = {
+		"",
+		"/startup",
+		"/startup/sitecustomize.py",
+		"/startup/__pycache__",
+		"/" PACKAGE,
+		"/" PACKAGE "/__pycache__",
+	};
+	char path[PATH_MAX + 64];
+	int rc = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(loaded) && !rc; i++) {
+		snprintf(path, sizeof(path), "%s%s", home, loaded[i]);
+		rc = check_file(p, home, path, false, err);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(modules) && !rc; i++) {
+		snprintf(path, sizeof(path), "%s/" PACKAGE "/%s", home, modules[i]);
+		rc = check_file(p, home, path, false, err);
+	}
+	/* Who may change a folder that the program is in may replace the program. */
+	snprintf(path, sizeof(path), "%s", home);
+	while (!rc) {
+		*strrchr(path, '/') = '\0';
+		if (!*path || holds_program(p, path))
+			break;
+		rc = check_file(p, home, path, true, err);
+	}
+	return rc;
+}
 
 static bool has_hook(const char *folder)
 {
@@ -587,30 +698,37 @@ int python_hook_find(char ret[PATH_MAX], struct error *err)
 {
 	static const char *const places[] = {"python", "../python",
 					     "../share/lineburn/python"};
-	char exe[PATH_MAX];
-	ssize_t len = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	struct program p;
+	int rc = find_program(&p, err), refused = 0;
 
-	if (len < 0)
-		return error_set(err, -errno, "cannot read /proc/self/exe: %m");
-	exe[len] = '\0';
+	if (rc)
+		return rc;
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		char place[PATH_MAX + 64], found[PATH_MAX];
 		char copy[PATH_MAX];
 
-		memcpy(copy, exe, (size_t)len + 1);
+		strcpy(copy, p.path);
 		snprintf(place, sizeof(place), "%s/%s", dirname(copy), places[i]);
 		if (!realpath(place, found) || !has_hook(found))
 			continue;
-		memcpy(ret, found, strlen(found) + 1);
-		return 0;
+		rc = check_home(&p, found, err);
+		if (!rc) {
+			strcpy(ret, found);
+			return 0;
+		}
+		refused = rc;
 	}
+	if (refused)
+		return refused;
 	return error_set(err, -ENOENT,
 			 "there are no Python files beside %s that can be read; install "
 			 "lineburn with \"make install\"",
-			 exe);
+			 p.path);
 }
 
 /* ---- the environment of a started command ---- */
+
+#define MODE_VARIABLE "LINEBURN_PYTHON_HOOK"
 
 static bool runs_python(const char *command)
 {

@@ -20,10 +20,11 @@ enum python_hook_action {
 
 /**
  * Finds the folder python/: next to the executable (in the build folder), above it
- * (built with SAN or DEBUG), or in ../share/lineburn (installed).
+ * (built with SAN or DEBUG), or in ../share/lineburn (installed). Takes none whose modules
+ * another user could change than root, ours, and the owner of the executable's folder.
  *
  * @ret  absolute, set on success
- * Return: 0, or -ENOENT with a message.
+ * Return: 0, -ENOENT, -EPERM (it is not taken) or another negative errno with a message.
  */
 int python_hook_find(char ret[PATH_MAX], struct error *err);
 

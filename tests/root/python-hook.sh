@@ -35,6 +35,29 @@ as_nobody() {
 		'import os, sys; print("lineburn_hook" in sys.modules and os.getuid() == 65534)'
 }
 check hook-under-sudo as_nobody
+# A hook that another user has put beside root's program gets nowhere; root's is taken from a user's clone.
+mkdir -p planted/x clone/x
+cp "$LB" planted/x/lineburn
+cp -r "$WORK/prefix/share/lineburn/python" planted/
+cp -r planted/* clone/
+echo 'print("planted")' >planted/python/startup/sitecustomize.py
+chown -R 65534:65534 planted/python clone
+refused() {
+	shows "|" env -u PYTHONPATH -u LINEBURN_PYTHON_HOOK planted/x/lineburn run -o planted.pb.gz -- sh -c "$show" || return 1
+	shows "True" planted/x/lineburn run -o planted.pb.gz -- python3 -c 'print(True)' || return 1
+	[ "$(grep -c "gets no lines: the Python files in $PWD/planted/python are not used, because .* belongs to uid 65534" err)" -eq 1 ] ||
+		{ echo "no line says so"; return 1; }
+	python3 -m venv --without-pip venv || return 1
+	! planted/x/lineburn python-hook --install venv 2>err || { echo "installed"; return 1; }
+	one_sentence err && [ -z "$(find venv -name 'lineburn*')" ]
+}
+check hook-of-a-stranger refused
+of_the_clone() {
+	shows "$PWD/clone/python/startup" clone/x/lineburn python-hook --path || return 1
+	SUDO_UID=65534 SUDO_GID=65534 SUDO_USER=nobody shows "$PWD/clone/python/startup|run" \
+		env -u PYTHONPATH clone/x/lineburn run -o clone.pb.gz -- sh -c "$show"
+}
+check hook-of-a-clone of_the_clone
 # If the user cannot read the hook's folder, one line says so, and the command runs.
 mkdir -m 700 closed
 cp -r "$WORK/prefix" closed/

@@ -6,11 +6,11 @@
 #include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/target_fd.h"
+#include "base/user.h"
 #include "collect/jit_probe.h"
 #include "process/file.h"
 #include "worker/shared.h"
@@ -105,25 +105,14 @@ static struct inode *find(struct jit_inodes *inodes,
 	return NULL;
 }
 
-/*
- * May other users write it? A group whose id equals the owner's uid counts as private,
- * by convention of Linux distributions. With an ACL the group bits are the mask of all its
- * entries, so other users may write.
- */
-static bool others_may_write(const struct look_facts *facts)
-{
-	if (facts->mode & S_IWOTH)
-		return true;
-	return facts->mode & S_IWGRP && (facts->gid != facts->uid || facts->has_acl);
-}
-
 /* Trusts the owner only if the kernel knows it, not a file system's server. */
 static bool is_trusted(int fd, struct tenant who, uid_t user)
 {
 	struct look_facts facts;
 
 	return !safe_open_facts(fd, who, LOOK_CHECKED, &facts) &&
-	       (!facts.uid || facts.uid == user) && !others_may_write(&facts);
+	       (!facts.uid || facts.uid == user) &&
+	       !user_others_may_write(facts.uid, facts.gid, facts.mode, facts.has_acl);
 }
 
 static bool may_probe(const struct jit_inodes *inodes, int fd)
