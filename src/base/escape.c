@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -52,12 +53,32 @@ static bool is_unsafe(uint32_t cp)
 	       (cp >= 0x2066 && cp <= 0x2069) || cp == 0xfeff;
 }
 
-/* Escapes the code point at @s into @out; returns bytes consumed. */
-static size_t escape_one(const unsigned char *s, char out[16])
+bool escape_is_command(const char *begin, const char *at)
+{
+	bool is_anywhere = !strncmp(at, "##[", 3);
+
+	if ((!is_anywhere && strncmp(at, "::", 2) != 0) || !getenv("GITHUB_ACTIONS"))
+		return false;
+	/* Unicode has many blanks: all but ASCII is taken for one. */
+	while (begin && begin < at &&
+	       (*begin == ' ' || *begin == '\t' || (unsigned char)*begin >= 0x80))
+		begin++;
+	return is_anywhere || begin == at;
+}
+
+/*
+ * Escapes the code point at @s, of a text that begins a line at @begin (NULL: elsewhere),
+ * into @out; returns bytes consumed.
+ */
+static size_t escape_one(const char *begin, const unsigned char *s, char out[16])
 {
 	uint32_t cp = 0;
 	size_t len = utf8_decode(s, &cp);
 
+	if (escape_is_command(begin, (const char *)s)) {
+		snprintf(out, 16, "\\x%02x", *s);
+		return 1;
+	}
 	if (!len || (cp < 0x100 && is_unsafe(cp))) {
 		snprintf(out, 16, "\\x%02x", len ? (unsigned int)cp : s[0]);
 		return len ? len : 1;
@@ -78,7 +99,7 @@ size_t escape_terminal(FILE *out, const char *s)
 	char one[16];
 
 	while (*p) {
-		p += escape_one(p, one);
+		p += escape_one(s, p, one);
 		fputs(one, out);
 		columns += (unsigned char)one[0] >= 0x80 ? 1 : strlen(one);
 	}
@@ -111,9 +132,14 @@ static char *copy_escaped(char *buf, size_t size, const char *s,
 	return buf;
 }
 
+static size_t terminal_one(const unsigned char *s, char out[16])
+{
+	return escape_one(NULL, s, out);
+}
+
 char *escape_terminal_buf(char *buf, size_t size, const char *s)
 {
-	return copy_escaped(buf, size, s, escape_one);
+	return copy_escaped(buf, size, s, terminal_one);
 }
 
 static size_t utf8_one(const unsigned char *s, char out[16])

@@ -70,11 +70,17 @@ struct text_piece {
 	size_t columns;
 };
 
-/* Reads the next piece of @s, which is printed at @column of its cell. */
-static void piece_next(const char *s, size_t column, struct text_piece *ret)
+/* Reads the piece at @s of the text @begin, which is printed at @column of its cell. */
+static void piece_next(const char *begin, const char *s, size_t column,
+		       struct text_piece *ret)
 {
 	char one[5] = "";
 
+	if (escape_is_command(begin, s)) {
+		*ret = (struct text_piece){.nr_bytes = 1, .columns = 4};
+		snprintf(ret->text, sizeof(ret->text), "\\x%02x", *s);
+		return;
+	}
 	if (*s == '\t') {
 		ret->nr_bytes = 1;
 		ret->columns = TEXT_TAB - column % TEXT_TAB;
@@ -94,11 +100,12 @@ static void piece_next(const char *s, size_t column, struct text_piece *ret)
 
 size_t text_columns(const char *s, size_t max)
 {
+	const char *begin = s;
 	struct text_piece piece;
 	size_t columns = 0;
 
 	for (; *s && columns <= max; s += piece.nr_bytes) {
-		piece_next(s, columns, &piece);
+		piece_next(begin, s, columns, &piece);
 		columns += piece.columns;
 	}
 	return columns;
@@ -107,11 +114,12 @@ size_t text_columns(const char *s, size_t max)
 /* Prints the pieces that fit into @max columns, without a mark. */
 static size_t print_fitting(FILE *out, const char *s, size_t max)
 {
+	const char *begin = s;
 	struct text_piece piece;
 	size_t columns = 0;
 
 	for (; *s; s += piece.nr_bytes) {
-		piece_next(s, columns, &piece);
+		piece_next(begin, s, columns, &piece);
 		if (columns + piece.columns > max)
 			break;
 		fputs(piece.text, out);
@@ -136,6 +144,7 @@ size_t text_cell(FILE *out, const char *s, size_t max)
 size_t text_cell_tail(FILE *out, const char *s, size_t max)
 {
 	static const char mark[] = "...";
+	const char *begin = s;
 	struct text_piece piece;
 	size_t excess;
 
@@ -147,7 +156,7 @@ size_t text_cell_tail(FILE *out, const char *s, size_t max)
 	/* The width of a tab depends on its position; in a path it counts at most 4. */
 	excess = text_columns(s, SIZE_MAX - 1) - (max - strlen(mark));
 	for (size_t skipped = 0; *s && skipped < excess; s += piece.nr_bytes) {
-		piece_next(s, 0, &piece);
+		piece_next(begin, s, 0, &piece);
 		skipped += piece.columns;
 	}
 	fputs(mark, out);
@@ -164,7 +173,7 @@ bool text_cut(char *s, size_t size, size_t max)
 	for (char *at = s; *at; at += piece.nr_bytes) {
 		if (columns + strlen(mark) <= max)
 			end = at;
-		piece_next(at, 0, &piece);
+		piece_next(s, at, 0, &piece);
 		columns += piece.columns;
 		if (columns > max) {
 			snprintf(end, size - (size_t)(end - s), "%s", mark);

@@ -108,6 +108,44 @@ static void test_terminal(void **state)
 		check(letters[i].in, letters[i].out, letters[i].columns);
 }
 
+/* In its log only, and in a buffer only what is a command anywhere in a line. */
+static void test_commands_of_github(void **state)
+{
+	static const struct {
+		const char *in, *line, *part;
+	} commands[] = {
+		{"::add-mask::a", "\\x3a:add-mask::a", NULL},
+		{" \t::a::b", " \t\\x3a:a::b", NULL},
+		/* No-break and ideographic space. */
+		{"\xc2\xa0\xe3\x80\x80::a", "\xc2\xa0\xe3\x80\x80\\x3a:a", NULL},
+		{"a ::b", NULL, NULL},
+		{":", NULL, NULL},
+		{"a ##[add-mask]b", "a \\x23#[add-mask]b", "a \\x23#[add-mask]b"},
+		{"###[a]", "#\\x23#[a]", "#\\x23#[a]"},
+		{"## [a]", NULL, NULL},
+	};
+	size_t columns;
+
+	(void)state;
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(commands); i++) {
+		const char *in = commands[i / 2].in;
+		const char *line = i % 2 ? commands[i / 2].line : NULL;
+		const char *part = i % 2 ? commands[i / 2].part : NULL;
+		_cleanup_free_ char *text = NULL;
+		char buf[64];
+
+		if (i % 2)
+			setenv("GITHUB_ACTIONS", "true", 1);
+		else
+			unsetenv("GITHUB_ACTIONS");
+		text = to_stream(in, &columns);
+		assert_string_equal(text, line ? line : in);
+		escape_terminal_buf(buf, sizeof(buf), in);
+		assert_string_equal(buf, part ? part : in);
+	}
+	unsetenv("GITHUB_ACTIONS");
+}
+
 /* No pair of bytes gives output that controls a terminal. */
 static void test_every_byte_pair(void **state)
 {
@@ -181,6 +219,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_terminal),
+		cmocka_unit_test(test_commands_of_github),
 		cmocka_unit_test(test_every_byte_pair),
 		cmocka_unit_test(test_small_buffers),
 		cmocka_unit_test(test_utf8),

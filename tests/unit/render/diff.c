@@ -577,9 +577,36 @@ static void the_page_has_a_limit(void **state)
 	json_decref(facts);
 }
 
+/* A row that is blank before a text of the profile. */
+static void text_gives_github_no_command(void **state)
+{
+	struct profile_diff d = diff_of("hostile");
+	struct diff_line line = d.lines[0];
+	struct render_input in = {.diff = &d};
+	struct render_options opts = {.width = 100};
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	(void)state;
+	line.function = "::add-mask::a";
+	line.text[DIFF_BEFORE] = NULL;
+	line.text[DIFF_AFTER] = "\t::stop-commands::t ##[add-mask]b";
+	d.lines = &line;
+	setenv("GITHUB_ACTIONS", "true", 1);
+	assert_int_equal(render_format_find("diff", "text")->write(&in, &opts, out), 0);
+	unsetenv("GITHUB_ACTIONS");
+	fclose(out);
+	assert_null(strstr(text, "##["));
+	for (char *row = strtok(text, "\n"); row; row = strtok(NULL, "\n"))
+		if (!strncmp(row + strspn(row, " "), "::", 2))
+			fail_msg("%s", row);
+	free(text);
+}
+
 int main(void)
 {
-	struct CMUnitTest tests[ARRAY_SIZE(goldens) + 8] = {
+	struct CMUnitTest tests[ARRAY_SIZE(goldens) + 10] = {
 		cmocka_unit_test(limits_are_said),
 		cmocka_unit_test(sides_of_arm64_are_said),
 		cmocka_unit_test(width_is_kept),
@@ -589,11 +616,12 @@ int main(void)
 		cmocka_unit_test(the_page_has_words_and_places),
 		cmocka_unit_test(the_page_is_harmless),
 		cmocka_unit_test(the_page_has_a_limit),
+		cmocka_unit_test(text_gives_github_no_command),
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(goldens); i++)
-		tests[i + 8] = (struct CMUnitTest){.name = "golden",
-						   .test_func = test_golden,
-						   .initial_state = (void *)&goldens[i]};
+		tests[i + 10] = (struct CMUnitTest){.name = "golden",
+						    .test_func = test_golden,
+						    .initial_state = (void *)&goldens[i]};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -105,6 +105,23 @@ static void test_cell_tail(void **state)
 	check_cells(text_cell_tail, cases, ARRAY_SIZE(cases));
 }
 
+/* In the log of GitHub Actions no cell, each of which may be a line's first, has a command. */
+static void test_commands_of_github(void **state)
+{
+	static const struct cell_case cases[] = {
+		{"\t::a::b", 20, "    \\x3a:a::b", 13},
+		{"::a::b", 6, "\\x3a:>", 6},
+		{"::a::b", 3, ">", 1},
+		{"std::a", 6, "std::a", 6},
+		{"a##[b]", 10, "a\\x23#[b]", 9},
+	};
+
+	(void)state;
+	setenv("GITHUB_ACTIONS", "true", 1);
+	check_cells(text_cell, cases, ARRAY_SIZE(cases));
+	unsetenv("GITHUB_ACTIONS");
+}
+
 static char *sentence(struct text_margins margins, const char *s)
 {
 	char *text = NULL;
@@ -203,6 +220,7 @@ int main(void)
 		cmocka_unit_test(test_cell),
 		cmocka_unit_test(test_cell_without_limit_still_ends),
 		cmocka_unit_test(test_cell_tail),
+		cmocka_unit_test(test_commands_of_github),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(cut_text_ends_within_its_buffer),
 		cmocka_unit_test(test_sentence),
