@@ -15,6 +15,7 @@
 #include "base/capability.h"
 #include "base/creds.h"
 #include "base/io.h"
+#include "base/user.h"
 #include "launch/launch.h"
 #include "profile/pprof.h"
 #include "worker/syscall_filter.h"
@@ -43,30 +44,19 @@ static int explain_open(const char *path, struct error *err)
 	return error_set(err, code, "cannot read %s: %m", path);
 }
 
-/*
- * May others than its owner have written the file? A user's own group, which has the
- * user's number, is the user; root's is root. With an access list the bits of the group are
- * the most that anybody of the list may do.
- */
-static bool has_other_writers(int fd, const struct stat *st)
-{
-	if (st->st_mode & S_IWOTH)
-		return true;
-	return st->st_mode & S_IWGRP &&
-	       ((st->st_gid && st->st_gid != st->st_uid) ||
-		fgetxattr(fd, "system.posix_acl_access", NULL, 0) > 0);
-}
-
 static void find_writer(struct profile_input *r)
 {
 	struct launch_user user;
 	struct stat st;
+	bool has_acl;
 
 	r->is_strangers = true;
 	r->rights = geteuid() ? RIGHTS_OWN : RIGHTS_NONE;
 	/* Files that the kernel makes up are root's, also if a process chooses their bytes. */
-	if (fstat(r->fd, &st) || !S_ISREG(st.st_mode) || io_is_made_up(r->fd) ||
-	    has_other_writers(r->fd, &st))
+	if (fstat(r->fd, &st) || !S_ISREG(st.st_mode) || io_is_made_up(r->fd))
+		return;
+	has_acl = fgetxattr(r->fd, "system.posix_acl_access", NULL, 0) > 0;
+	if (user_others_may_write(st.st_uid, st.st_gid, st.st_mode, has_acl))
 		return;
 	if (st.st_uid == geteuid() || !st.st_uid) {
 		r->is_strangers = false;
