@@ -56,7 +56,9 @@ struct jit_probe {
 	struct jit_probe_config config;
 	struct sampler *sampler;
 	struct jit_assembly *assembly;
+	struct jit_bpf *opened; /* NULL: it is loaded, or cannot be */
 	struct jit_bpf *skel; /* NULL until the first file */
+	bool has_pmu;
 	int load_failure; /* no retry */
 	struct job *job;
 	struct probe_work work; /* of the job */
@@ -75,6 +77,35 @@ struct jit_probe {
 };
 
 static void start_removal(struct jit_probe *p, struct probed_file *file);
+
+/*
+ * Not when the first file comes: libbpf looks up a name that is not there in /proc, which a
+ * user may hold. The thread loads it. Return: 0 or -errno.
+ */
+static int open_program(struct jit_probe *p)
+{
+	const struct sampler_bpf *sampler = sampler_skel(p->sampler);
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = KERNEL_BTF_PATH);
+	struct jit_bpf *skel = jit_bpf__open_opts(&opts);
+	int rc;
+
+	if (!skel)
+		return -errno;
+	skel->rodata->filter_targets = !p->config.whole_machine;
+	skel->rodata->ring_bytes = p->config.ring_bytes;
+	rc = bpf_map__set_max_entries(skel->maps.records, (uint32_t)p->config.ring_bytes);
+	if (!rc)
+		rc = bpf_map__reuse_fd(skel->maps.targets,
+				       bpf_map__fd(sampler->maps.targets));
+	if (!rc)
+		rc = bpf_map__reuse_fd(skel->maps.code_gens,
+				       bpf_map__fd(sampler->maps.code_gens));
+	if (rc)
+		jit_bpf__destroy(skel);
+	else
+		p->opened = skel;
+	return rc;
+}
 
 int jit_probe_new(const struct jit_probe_config *config, struct sampler *sampler,
 		  struct jit_probe **ret, struct error *err)
@@ -99,6 +130,10 @@ int jit_probe_new(const struct jit_probe_config *config, struct sampler *sampler
 	rc = job_new(&p->job, err);
 	if (rc)
 		return rc;
+	if (config->may_attach) {
+		p->has_pmu = !access(PERF_UPROBE_TYPE_PATH, F_OK);
+		p->load_failure = open_program(p);
+	}
 	*ret = take_ptr(p);
 	return 0;
 }
@@ -132,6 +167,7 @@ void jit_probe_free(struct jit_probe *p)
 	job_free(p->job);
 	free(p->files);
 	ring_buffer__free(p->ring);
+	jit_bpf__destroy(p->opened);
 	jit_bpf__destroy(p->skel);
 	jit_assembly_free(p->assembly);
 	free(p->percpu);
@@ -208,32 +244,6 @@ int jit_probe_settled_fd(const struct jit_probe *p)
 	return job_poll_fd(p->job);
 }
 
-/* The program, ready to be loaded. Return: NULL with errno set on failure. */
-static struct jit_bpf *open_program(const struct jit_probe *p)
-{
-	const struct sampler_bpf *sampler = sampler_skel(p->sampler);
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = KERNEL_BTF_PATH);
-	struct jit_bpf *skel = jit_bpf__open_opts(&opts);
-	int rc;
-
-	if (!skel)
-		return NULL;
-	skel->rodata->filter_targets = !p->config.whole_machine;
-	skel->rodata->ring_bytes = p->config.ring_bytes;
-	rc = bpf_map__set_max_entries(skel->maps.records, (uint32_t)p->config.ring_bytes);
-	if (!rc)
-		rc = bpf_map__reuse_fd(skel->maps.targets,
-				       bpf_map__fd(sampler->maps.targets));
-	if (!rc)
-		rc = bpf_map__reuse_fd(skel->maps.code_gens,
-				       bpf_map__fd(sampler->maps.code_gens));
-	if (!rc)
-		return skel;
-	jit_bpf__destroy(skel);
-	errno = -rc;
-	return NULL;
-}
-
 /* Do samples have their process's code generation? Otherwise it is 0. */
 static void use_code_gens(struct jit_probe *p, bool used)
 {
@@ -270,23 +280,17 @@ static int start(struct jit_probe *p, int fd, uint64_t register_off,
 		     p->config.max_files))
 		return -ENOSPC;
 	/* Without the PMU, libbpf would write to tracefs, which persists after a kill. */
-	if (access(PERF_UPROBE_TYPE_PATH, F_OK))
+	if (!p->has_pmu)
 		return -EOPNOTSUPP;
 	if (p->load_failure)
 		return p->load_failure;
 	work.file = (struct probed_file){
-
 		.dev = dev, .ino = stx.stx_ino, .register_off = register_off};
 	work.fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (work.fd < 0)
 		return -errno;
 	work.is_loaded = p->skel;
-	work.skel = p->skel ? p->skel : open_program(p);
-	if (!work.skel) {
-		p->load_failure = -errno;
-		target_fd_close(work.fd);
-		return p->load_failure;
-	}
+	work.skel = p->skel ? p->skel : p->opened;
 	start_attachment(p, &work);
 	return 0;
 }
@@ -308,6 +312,7 @@ int jit_probe_attach(struct jit_probe *p, int fd, uint64_t register_off,
 static int take_program(struct jit_probe *p)
 {
 	p->load_failure = p->work.load_failure;
+	p->opened = NULL;
 	if (p->load_failure) {
 		jit_bpf__destroy(p->work.skel);
 		use_code_gens(p, false);

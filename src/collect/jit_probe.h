@@ -23,6 +23,7 @@ struct jit_probe;
 #define JIT_PROBE_MAX_FILES 256 /* more are refused, counted */
 
 struct jit_probe_config {
+	bool may_attach; /* false: the program is not even opened */
 	bool whole_machine; /* false: only the targets of @sampler */
 	/*
 	 * Power of two, 64 KiB to 1 GiB; 0: 8 MiB. An object that does not fit the ring
@@ -35,7 +36,10 @@ struct jit_probe_config {
 /** Tests whether this kernel loads the program. Attaches nothing. Return: 0 or -errno. */
 int jit_probe_try(void);
 
-/** @sampler  provides maps of targets and code generations; must outlive *ret */
+/**
+ * Call it before a user may hold /proc. @sampler  provides maps of targets and code
+ * generations; must outlive *ret
+ */
 int jit_probe_new(const struct jit_probe_config *config, struct sampler *sampler,
 		  struct jit_probe **ret, struct error *err);
 /**

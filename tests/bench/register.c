@@ -154,7 +154,7 @@ static uint64_t median(uint64_t *values, size_t nr)
 /* Return: a probe on this program. The child is a target only if @sampler has it. */
 static struct jit_probe *probe_self(struct sampler *sampler)
 {
-	struct jit_probe_config config = {.whole_machine = false};
+	struct jit_probe_config config = {.may_attach = true};
 	struct jit_probe *probe = NULL;
 	struct error err = {0};
 	uint64_t offset = 0;

@@ -74,7 +74,9 @@ int jit_watch_new(const struct jit_watch_config *config, struct sampler *sampler
 		  struct shared_worker *reader, struct jit_watch **ret, struct error *err)
 {
 	_cleanup_(jit_watch_freep) struct jit_watch *w = calloc(1, sizeof(*w));
-	struct jit_probe_config probe = {.whole_machine = config->whole_machine};
+	struct jit_probe_config probe = {.may_attach = config->probing !=
+						       JIT_PROBING_NONE,
+					 .whole_machine = config->whole_machine};
 	int rc;
 
 	if (!w)

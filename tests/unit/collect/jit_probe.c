@@ -232,7 +232,8 @@ static void start(struct fixture *f, bool whole_machine, size_t ring_bytes)
 {
 	struct sampler_config sampler = {
 		.freq_hz = 999, .whole_machine = whole_machine, .walk_user = true};
-	struct jit_probe_config probe = {.whole_machine = whole_machine,
+	struct jit_probe_config probe = {.may_attach = true,
+					 .whole_machine = whole_machine,
 					 .ring_bytes = ring_bytes,
 					 .max_files = MAX_FILES};
 	struct error err = {0};

@@ -193,17 +193,22 @@ static struct jit_probe *probe;
 static struct stat st;
 static int fd;
 
+static int begin(void)
+{
+	struct jit_probe_config config = {.may_attach = true, .max_files = FILES};
+
+	return jit_probe_new(&config, NULL, &probe, NULL);
+}
+
 static int set_up(void **state)
 {
-	struct jit_probe_config config = {.max_files = FILES};
-
 	(void)state;
 	memset(&kernel, 0, sizeof(kernel));
 	kernel.hold_fd = -1;
 	kernel.test_thread = pthread_self();
 	bss.code_gens_used = 0;
 	fd = memfd_create("jit", MFD_CLOEXEC);
-	return fd < 0 || fstat(fd, &st) || jit_probe_new(&config, NULL, &probe, NULL);
+	return fd < 0 || fstat(fd, &st) || begin();
 }
 
 static int tear_down(void **state)
@@ -319,13 +324,28 @@ static void a_program_that_does_not_load(void **state)
 static void a_program_that_cannot_be_opened(void **state)
 {
 	(void)state;
+	jit_probe_free(probe);
 	kernel.open_failure = -ENOMEM;
-	assert_int_equal(start(4096), -ENOMEM);
+	assert_int_equal(begin(), 0);
+	kernel.open_failure = 0;
+	assert_int_equal(kernel.nr_open, 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(start(4096), -ENOMEM);
 	assert_false(jit_probe_is_busy(probe));
 	assert_int_equal(bss.code_gens_used, 0);
-	kernel.open_failure = 0;
-	assert_int_equal(start(4096), -ENOMEM);
 	assert_files(0, 2);
+}
+
+/* libbpf looks into /proc, which a user may hold when the first file comes. */
+static void the_program_is_opened_at_the_begin(void **state)
+{
+	(void)state;
+	assert_int_equal(kernel.nr_open, 1);
+	kernel.open_failure = -EIO;
+	attach(4096);
+	attach(8192);
+	assert_files(2, 0);
+	kernel.open_failure = 0;
 }
 
 static void a_file_that_cannot_be_probed(void **state)
@@ -411,6 +431,7 @@ int main(void)
 		TEST(removing_makes_room),
 		TEST(a_program_that_does_not_load),
 		TEST(a_program_that_cannot_be_opened),
+		TEST(the_program_is_opened_at_the_begin),
 		TEST(a_file_that_cannot_be_probed),
 		TEST(the_end_removes_all),
 		TEST(the_end_waits_no_longer_for_a_file_that_is_attached),

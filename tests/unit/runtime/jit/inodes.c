@@ -44,7 +44,7 @@ static struct target_file self = {.path = "self"};
 static int set_up(void **state)
 {
 	struct sampler_config sampling = {.freq_hz = 99};
-	struct jit_probe_config probing = {0};
+	struct jit_probe_config probing = {.may_attach = true};
 	const struct jit_interface *found;
 	struct file_facts facts;
 	struct stat st;
