@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/caller.h"
@@ -18,6 +19,11 @@
 #include "base/io.h"
 
 #define STATUS_NOT_FOUND 127 /* as sh(1) has it */
+/*
+ * SIGKILL does not end what waits for a file system that does not answer, or in a folder that
+ * a user holds. Such a tool is left as it is until it ends.
+ */
+#define KILLED_MS 100
 
 _Noreturn static void execute(const struct tool *t, int out)
 {
@@ -69,6 +75,20 @@ static int read_output(const struct tool *t, int fd, char *ret)
 	}
 }
 
+/* Returns whether it has ended by then. */
+static bool ends_within(pid_t pid, int max_ms, int *ret_status)
+{
+	const struct timespec pause = {.tv_nsec = CLOCK_MS_NS};
+	uint64_t deadline_ns = clock_now_ns() + (uint64_t)max_ms * CLOCK_MS_NS;
+
+	while (!waitpid(pid, ret_status, WNOHANG)) {
+		if (clock_now_ns() >= deadline_ns)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
 int tool_read(const struct tool *t, char **ret)
 {
 	_cleanup_free_ char *text = malloc(t->max_bytes + 1);
@@ -87,10 +107,12 @@ int tool_read(const struct tool *t, char **ret)
 	if (!rc)
 		rc = read_output(t, fds[0], text);
 	close(fds[0]);
-	if (pid > 0 && rc)
+	if (pid > 0 && !rc && !ends_within(pid, t->timeout_ms, &status))
+		rc = -ETIMEDOUT;
+	if (pid > 0 && rc) {
 		kill(pid, SIGKILL);
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+		(void)ends_within(pid, KILLED_MS, &status);
+	}
 	if (rc)
 		return rc;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == STATUS_NOT_FOUND)

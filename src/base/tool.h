@@ -19,7 +19,7 @@ struct tool {
 
 /**
  * Runs it, with nothing on its standard input and without its messages. It is killed after
- * the time.
+ * the time; if that does not end it within 0.1 s, it stays a child of this process.
  *
  * @ret  heap: its output; "" if it failed; written only on success
  * Return: 0, -ENOSYS (no such program), -ETIMEDOUT, -EFBIG (more output) or -errno.

@@ -18,6 +18,12 @@
  * open BPF programs and see their addresses (SYS_ADMIN, SYSLOG, BPF where the kernel
  * refuses bpf(2) to others).
  */
+/*
+ * Most time for an answer of the process that starts helpers. It waits for nothing; the machine
+ * may be out of memory or CPU time. A file may be written to a disk that is slow without a limit.
+ */
+#define ANSWER_MS 10000
+
 #define HELPERS_CAPABILITIES                                                            \
 	(READER_CAPABILITIES | OPENER_CAPABILITIES | CAPABILITY(CAP_KILL) |             \
 	 CAPABILITY(CAP_SETPCAP) | CAPABILITY(CAP_SYS_ADMIN) | CAPABILITY(CAP_SYSLOG) | \
@@ -84,6 +90,7 @@ int rights_share(const struct options *options, page_fn *page, struct error *err
 	const struct broker_config helpers = {.name = "lineburn-broker",
 					      .ops = helper_ops,
 					      .capabilities = HELPERS_CAPABILITIES,
+					      .answer_ms = ANSWER_MS,
 					      .passes_on = true};
 	const struct broker_config output = {
 		.name = "lineburn-output",

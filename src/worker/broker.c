@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,11 +21,10 @@
 #include "base/log.h"
 #include "worker/message.h"
 
-/*
- * Most time for an answer of BROKER_HELPERS, which waits for nothing; the machine may be
- * out of memory or CPU time. A file may be written to a disk that is slow without a limit.
- */
-#define ANSWER_NS INT64_C(10000000000)
+/* Most time until a broker is ready, for what it began to send, and until it has ended. */
+#define BEGIN_NS INT64_C(10000000000)
+#define REST_NS  INT64_C(10000000000)
+#define END_NS   INT64_C(2000000000)
 
 /* In a broker: its socket and what it keeps, beside the standard streams. */
 #define SOCKET_FD 3
@@ -33,6 +33,8 @@
 static struct broker {
 	pid_t pid; /* 0: never begun */
 	int sock; /* -1: it has ended */
+	int answer_ms; /* of its config */
+	bool is_late; /* an answer is due that nobody waits for any more */
 } brokers[NR_BROKER_KINDS] = {{.sock = -1}, {.sock = -1}};
 
 /* Of the process before it became a broker. */
@@ -137,7 +139,7 @@ static int wait_until_ready(pid_t pid, int sock, struct error *err)
 {
 	struct message m;
 
-	if (!message_recv(sock, &m, NULL, message_clock_ns() + ANSWER_NS) &&
+	if (!message_recv(sock, &m, NULL, message_clock_ns() + BEGIN_NS) &&
 	    m.type == MESSAGE_READY)
 		return 0;
 	kill(pid, SIGKILL);
@@ -174,7 +176,27 @@ int broker_begin(enum broker_kind kind, const struct broker_config *config,
 		return rc;
 	}
 	b->sock = sv[0];
+	b->answer_ms = config->answer_ms;
 	return 0;
+}
+
+/* Who may be late may have got stuck, beyond SIGKILL. */
+static void end_one(const struct broker *b)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	int64_t deadline_ns = b->answer_ms ? message_clock_ns() + END_NS
+					   : MESSAGE_NO_DEADLINE;
+	int flags = b->answer_ms ? WNOHANG : 0;
+	pid_t pid;
+
+	while ((pid = waitpid(b->pid, NULL, flags)) == 0 || (pid < 0 && errno == EINTR)) {
+		if (message_clock_ns() >= deadline_ns) {
+			kill(b->pid, SIGKILL);
+			return;
+		}
+		if (!pid)
+			nanosleep(&pause, NULL);
+	}
 }
 
 void broker_end(void)
@@ -183,8 +205,8 @@ void broker_end(void)
 		struct broker *b = &brokers[i];
 
 		cleanup_closep(&b->sock);
-		while (b->pid && waitpid(b->pid, NULL, 0) < 0 && errno == EINTR)
-			;
+		if (b->pid)
+			end_one(b);
 		*b = (struct broker){.sock = -1};
 	}
 }
@@ -237,6 +259,45 @@ static int recv_reply(int sock, struct broker_message *ret, int64_t deadline_ns,
 	return message_recv_payload(sock, ret->data, ret->len, deadline_ns);
 }
 
+/* Return: 0, -EAGAIN: what is due has not come yet, or another negative errno. */
+static int drop_late_answer(struct broker *b)
+{
+	static char unused[BROKER_MAX_BYTES];
+	struct message_fds fds;
+	struct message m;
+	int64_t deadline_ns;
+	int rc;
+
+	if (!b->is_late)
+		return 0;
+	if (message_wait(b->sock, POLLIN, message_clock_ns()))
+		return -EAGAIN;
+	deadline_ns = message_clock_ns() + REST_NS;
+	rc = message_recv(b->sock, &m, &fds, deadline_ns);
+	message_fds_close(&fds);
+	if (!rc && m.len > sizeof(unused))
+		rc = -EBADMSG;
+	if (!rc)
+		rc = message_recv_payload(b->sock, unused, m.len, deadline_ns);
+	b->is_late = rc;
+	return rc;
+}
+
+/* Return: 0, -EAGAIN: it is late, or another negative errno. */
+static int wait_for_answer(struct broker *b)
+{
+	if (!b->answer_ms ||
+	    message_wait(b->sock, POLLIN,
+			 message_clock_ns() + b->answer_ms * INT64_C(1000000)) !=
+		    -ETIMEDOUT)
+		return 0;
+	b->is_late = true;
+	log_warning("the process that starts helpers for lineburn has not answered for "
+		    "%d s: until it does, new code has no names",
+		    b->answer_ms / 1000);
+	return -EAGAIN;
+}
+
 int broker_ask(enum broker_kind kind, enum broker_op op,
 	       const struct broker_message *request, struct broker_message *reply)
 {
@@ -247,15 +308,22 @@ int broker_ask(enum broker_kind kind, enum broker_op op,
 				  .value = op,
 				  .len = (uint32_t)r->len,
 				  .nr_fds = (uint32_t)r->nr_fds};
-	int64_t deadline_ns = kind == BROKER_HELPERS ? message_clock_ns() + ANSWER_NS
-						     : MESSAGE_NO_DEADLINE;
+	int64_t deadline_ns;
 	int rc, answer = 0;
 
 	if (reply)
 		reply->nr_fds = 0;
 	if (b->sock < 0)
 		return -EPIPE;
-	rc = message_send(b->sock, &m, r->data, r->fds, deadline_ns);
+	rc = drop_late_answer(b);
+	deadline_ns = b->answer_ms ? message_clock_ns() + REST_NS : MESSAGE_NO_DEADLINE;
+	if (!rc)
+		rc = message_send(b->sock, &m, r->data, r->fds, deadline_ns);
+	if (!rc)
+		rc = wait_for_answer(b);
+	if (rc == -EAGAIN)
+		return rc;
+	deadline_ns = b->answer_ms ? message_clock_ns() + REST_NS : MESSAGE_NO_DEADLINE;
 	if (!rc)
 		rc = recv_reply(b->sock, reply, deadline_ns, &answer);
 	if (!rc)

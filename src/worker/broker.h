@@ -73,6 +73,7 @@ struct broker_config {
 	bool passes_on; /* programs that it executes get these, and nothing else */
 	void (*begin)(void *ctx); /* called in the new process; may be NULL */
 	void *ctx;
+	int answer_ms; /* most time for an answer; 0: as long as it takes */
 	/*
 	 * The one descriptor of the caller, beside the standard streams, that the broker
 	 * has, too. There the number becomes another. NULL, or -1: none
@@ -86,7 +87,7 @@ struct broker_config {
  */
 int broker_begin(enum broker_kind kind, const struct broker_config *config,
 		 struct error *err);
-/** Ends all brokers and waits for them. */
+/** Ends all brokers and waits for them: for those with an answer_ms 2 s at most. */
 void broker_end(void);
 
 /** Is the broker there, or was it and has died? Then its requests fail. */
@@ -98,7 +99,9 @@ bool broker_is_there(enum broker_kind kind);
  * @request  descriptors are borrowed; NULL: an empty one
  * @reply    data of len bytes is filled; a reply of another length is an error. Its
  *           descriptors are the caller's, also if the operation failed. NULL: none wanted
- * Return: the operation's 0 or negative errno; -EPIPE: the broker has ended.
+ * Return: the operation's 0 or negative errno; -EPIPE: the broker has ended; -EAGAIN: it has
+ * not answered in its time, and what it does then is lost, or it has still to answer an
+ * earlier request.
  */
 int broker_ask(enum broker_kind kind, enum broker_op op,
 	       const struct broker_message *request, struct broker_message *reply);

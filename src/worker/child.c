@@ -224,15 +224,43 @@ static struct child *find_served(const struct broker_message *request)
 	return NULL;
 }
 
+static bool served_has_ended(const struct child *child)
+{
+	struct pollfd pfd = {.fd = child->pidfd, .events = POLLIN};
+
+	return poll(&pfd, 1, 0) > 0;
+}
+
+/* Return: its CPU time in ns */
+static uint64_t drop_served(struct child *child)
+{
+	uint64_t cpu_ns = reap_here(child->pid);
+
+	close(child->pidfd);
+	*child = served[--nr_served];
+	return cpu_ns;
+}
+
+/* Nobody asks for those that were started when nobody waited for the answer any more. */
+static void drop_ended(void)
+{
+	for (size_t i = nr_served; i--;)
+		if (served_has_ended(&served[i]))
+			drop_served(&served[i]);
+}
+
 int child_serve_start(void *ctx, const struct broker_message *request,
 		      struct broker_message *reply)
 {
 	struct child child;
-	int rc = nr_served < ARRAY_SIZE(served) ? spawn_here(&child) : -EAGAIN;
+	int rc;
 
 	(void)ctx;
 	(void)request;
 	reply->len = sizeof(child.pid);
+	if (nr_served == ARRAY_SIZE(served))
+		drop_ended();
+	rc = nr_served < ARRAY_SIZE(served) ? spawn_here(&child) : -EAGAIN;
 	if (rc)
 		return rc;
 	memcpy(reply->data, &child.pid, sizeof(child.pid));
@@ -267,20 +295,16 @@ int child_serve_reap(void *ctx, const struct broker_message *request,
 		     struct broker_message *reply)
 {
 	struct child *child = find_served(request);
-	struct pollfd pfd = {.events = POLLIN};
 	uint64_t cpu_ns;
 
 	(void)ctx;
 	reply->len = sizeof(cpu_ns);
 	if (!child)
 		return -ESRCH;
-	pfd.fd = child->pidfd;
-	if (poll(&pfd, 1, 0) <= 0)
+	if (!served_has_ended(child))
 		return -EAGAIN;
-	cpu_ns = reap_here(child->pid);
+	cpu_ns = drop_served(child);
 	memcpy(reply->data, &cpu_ns, sizeof(cpu_ns));
-	close(child->pidfd);
-	*child = served[--nr_served];
 	return 0;
 }
 

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/tool.h"
+#include "lib/freezer.h"
+#include "lib/scratch.h"
 
 static int run_shell(const char *command, struct tool p, char **ret)
 {
@@ -72,6 +78,54 @@ static void test_timeout(void **state)
 	assert_true(clock_now_ns() - begin_ns < 60 * CLOCK_SECOND_NS);
 }
 
+static int read_frozen(const char *pid_file, char **ret)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "echo $$ >%s; exec sleep 120", pid_file);
+	return run_shell(command, (struct tool){.timeout_ms = 3000, .max_bytes = 10},
+			 ret);
+}
+
+static void *freeze(void *pid_file)
+{
+	int pid = 0;
+
+	while (pid <= 0) {
+		FILE *file = fopen(pid_file, "re");
+
+		if (!file || fscanf(file, "%d\n", &pid) != 1)
+			pid = 0;
+		if (file)
+			fclose(file);
+	}
+	freezer_freeze(pid);
+	return NULL;
+}
+
+/* What SIGKILL does not end is not waited for. */
+static void test_that_cannot_be_killed(void **state)
+{
+	char dir[SCRATCH_BYTES], pid_file[SCRATCH_BYTES + 8], *text = NULL;
+	pthread_t thread;
+	int rc;
+
+	if (!freezer_is_there(state))
+		return;
+	scratch_make(dir, 0755);
+	snprintf(pid_file, sizeof(pid_file), "%s/pid", dir);
+	assert_int_equal(pthread_create(&thread, NULL, freeze, pid_file), 0);
+	alarm(60);
+	rc = read_frozen(pid_file, &text);
+	alarm(0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(rc, -ETIMEDOUT);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), 0);
+	freezer_thaw();
+	assert_true(waitpid(-1, NULL, 0) > 0);
+	scratch_remove(dir);
+}
+
 static void test_without_rights(void **state)
 {
 	const struct tool p = {
@@ -97,6 +151,8 @@ int main(void)
 		cmocka_unit_test(test_output),
 		cmocka_unit_test(test_not_found),
 		cmocka_unit_test(test_timeout),
+		cmocka_unit_test_setup_teardown(test_that_cannot_be_killed,
+						freezer_set_up, freezer_tear_down),
 		cmocka_unit_test(test_without_rights),
 	};
 

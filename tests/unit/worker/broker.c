@@ -17,6 +17,7 @@
 #include <linux/fs.h>
 #include <linux/sockios.h>
 #include <pthread.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -67,10 +68,24 @@ static int serve_death(void *ctx, const struct broker_message *request,
 	_exit(1);
 }
 
+/* Waits until the caller's file has a byte. */
+static int serve_late(void *ctx, const struct broker_message *request,
+		      struct broker_message *reply)
+{
+	char byte;
+
+	(void)ctx;
+	while (pread(request->fds[0], &byte, 1, 0) <= 0)
+		usleep(1000);
+	reply->fds[reply->nr_fds++] = dup(STDIN_FILENO);
+	reply->len = 4;
+	return 0;
+}
+
 static broker_fn *const ops[NR_BROKER_OPS] = {
 	[BROKER_START_CHILD] = child_serve_start, [BROKER_KILL_CHILD] = child_serve_kill,
 	[BROKER_REAP_CHILD] = child_serve_reap,   [BROKER_OPEN_PAGER] = serve_echo,
-	[BROKER_CLOSE_PAGER] = serve_death,
+	[BROKER_CLOSE_PAGER] = serve_death,       [BROKER_OPEN_SOURCE] = serve_late,
 };
 
 static void begin_broker(enum broker_kind kind, uint64_t capabilities)
@@ -80,6 +95,8 @@ static void begin_broker(enum broker_kind kind, uint64_t capabilities)
 					     .ops = ops,
 					     .capabilities = capabilities,
 					     .passes_on = true,
+					     .answer_ms = kind == BROKER_HELPERS ? 500
+										 : 0,
 					     .ctx = &mark};
 
 	assert_int_equal(broker_begin(kind, &config, NULL), 0);
@@ -140,6 +157,71 @@ static void test_ask(void **state)
 {
 	(void)state;
 	in_a_process(ask_and_be_answered);
+}
+
+/* What is late is lost, and nothing else. */
+static void ask_the_late(void)
+{
+	char sent[] = "abc", got[4] = "", late[4];
+	struct broker_message request = {.data = sent, .len = 3, .nr_fds = 1};
+	struct broker_message reply = {.data = got, .len = sizeof(got)};
+	struct broker_message late_reply = {.data = late, .len = sizeof(late)};
+	int file = memfd_create("late", MFD_CLOEXEC), rc, last;
+
+	begin_broker(BROKER_HELPERS, EVERYTHING);
+	request.fds[0] = file;
+	for (int i = 0; i < 3; i++) {
+		CHECK(!ftruncate(file, 0));
+		CHECK(broker_ask(BROKER_HELPERS, BROKER_OPEN_SOURCE, &request,
+				 &late_reply) == -EAGAIN);
+		CHECK(broker_ask(BROKER_HELPERS, BROKER_OPEN_PAGER, &request, &reply) ==
+		      -EAGAIN);
+		CHECK(pwrite(file, "x", 1, 0) == 1);
+		last = dup(file);
+		close(last);
+		while ((rc = broker_ask(BROKER_HELPERS, BROKER_OPEN_PAGER, &request,
+					&reply)) == -EAGAIN)
+			usleep(1000);
+		CHECK(rc == -EXDEV && !memcmp(got, "abcx", 4) && reply.nr_fds == 1);
+		CHECK(reply.fds[0] == last); /* that of the late answer is closed */
+		close(reply.fds[0]);
+	}
+	/* It does not end, either. */
+	CHECK(!ftruncate(file, 0));
+	CHECK(broker_ask(BROKER_HELPERS, BROKER_OPEN_SOURCE, &request, &late_reply) ==
+	      -EAGAIN);
+}
+
+static void test_late(void **state)
+{
+	(void)state;
+	in_a_process(ask_the_late);
+}
+
+/* Children of late answers end, as nobody has their sockets, and take no places for ever. */
+static void start_and_forget(void)
+{
+	struct broker_message reply;
+	pid_t pid;
+
+	begin_broker(BROKER_HELPERS, EVERYTHING);
+	for (int i = 0; i < CHILD_MAX_UNDEAD + CHILD_MAX_RUNNING + 5; i++) {
+		struct pollfd pfd = {.events = POLLIN};
+
+		reply = (struct broker_message){.data = &pid, .len = sizeof(pid)};
+		CHECK(!broker_ask(BROKER_HELPERS, BROKER_START_CHILD, NULL, &reply));
+		CHECK(reply.nr_fds == 2);
+		close(reply.fds[0]);
+		pfd.fd = reply.fds[1];
+		CHECK(poll(&pfd, 1, 60000) == 1);
+		close(pfd.fd);
+	}
+}
+
+static void test_forgotten(void **state)
+{
+	(void)state;
+	in_a_process(start_and_forget);
 }
 
 static void ask_the_dead(void)
@@ -615,6 +697,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ask),
 		cmocka_unit_test(test_dead),
+		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_forgotten),
 		cmocka_unit_test(test_end_with_collector),
 		cmocka_unit_test(test_workers),
 		cmocka_unit_test(test_no_workers),
