@@ -151,12 +151,13 @@ void users_each(user_fn *fn, void *ctx)
 void users_each_range(const char *path, user_range_fn *fn, void *ctx)
 {
 	_cleanup_fclose_ FILE *file = fopen(path, "re");
-	char line[MAX_ENTRY_BYTES];
+	char line[MAX_ENTRY_BYTES], owner[256];
 	uint32_t first, nr;
 
 	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "%*[^:#\n]:%" SCNu32 ":%" SCNu32, &first, &nr) == 2)
-			fn(ctx, first, nr);
+		if (sscanf(line, "%255[^:#\n]:%" SCNu32 ":%" SCNu32, owner, &first,
+			   &nr) == 3)
+			fn(ctx, owner, first, nr);
 }
 
 static void suggest(void *ctx, const struct user *user)

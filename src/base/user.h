@@ -46,9 +46,9 @@ void users_each(user_fn *fn, void *ctx);
 /**
  * Calls @fn for each range of uids that users may take in user namespaces.
  *
- * @path  of a file as /etc/subuid; wrong lines are skipped
+ * @path  of a file as /etc/subuid; wrong lines are skipped. @owner has a name or a uid.
  */
-typedef void user_range_fn(void *ctx, uid_t first, uint64_t nr);
+typedef void user_range_fn(void *ctx, const char *owner, uid_t first, uint64_t nr);
 void users_each_range(const char *path, user_range_fn *fn, void *ctx);
 
 /**

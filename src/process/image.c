@@ -384,7 +384,7 @@ struct tenant image_tenant(const struct process_table *t, const struct process *
 			   const struct look *cgroup)
 {
 	if (t->is_shared)
-		return tenant_find(&t->places, p, cgroup);
+		return tenant_find(&t->places, &t->uid_owners, p, cgroup);
 	return p->uid == (uid_t)-1 ? p->tenant : (struct tenant){.uid = p->uid};
 }
 

@@ -11,6 +11,7 @@
 #include "process/proc_dir.h"
 #include "process/process.h"
 #include "process/root.h"
+#include "process/uid_owners.h"
 
 struct process_owners;
 
@@ -101,6 +102,7 @@ struct process_table {
 	struct file_cache *files;
 	struct cgroup_places places;
 	struct process_owners *owners;
+	struct uid_owners uid_owners;
 	struct jit_store *jit_store;
 	uint64_t nr_jit_lost, nr_jit_foreign; /* of images that are forgotten by now */
 	struct interp_store *interp_store;

@@ -557,6 +557,8 @@ int process_table_new(const struct process_table_config *config, struct strpool 
 	t->scan_must_end = config->scan_must_end;
 	if (t->is_shared)
 		share(t);
+	if (t->is_shared && config->subuid_path)
+		uid_owners_read(&t->uid_owners, config->subuid_path);
 	*ret = take_ptr(t);
 	return 0;
 }
@@ -578,6 +580,7 @@ void process_table_free(struct process_table *t)
 	file_cache_free(t->files);
 	roots_free(t->roots);
 	process_owners_free(t->owners);
+	uid_owners_deinit(&t->uid_owners);
 	cgroup_places_close(&t->places);
 	quota_deinit(&t->budget.quota);
 	quota_deinit(&t->image_quota);
@@ -853,7 +856,7 @@ bool process_table_announce(struct process_table *t, const struct lb_first_sampl
 {
 	struct lb_image id = {first->start_boottime_ns, first->tgid, first->exec_id};
 	const struct image *img = image_identified(t, &id);
-	struct tenant who = {.uid = first->ids.uid};
+	struct tenant who;
 	unsigned int parts;
 
 	_Static_assert(LB_NO_ID == TENANT_UNKNOWN_UID, "a user who is not known");
@@ -865,8 +868,9 @@ bool process_table_announce(struct process_table *t, const struct lb_first_sampl
 	if (img && img->proc.is_kernel_thread)
 		return true;
 	/* Users of a container are not those outside, and who runs as root may be any. */
-	if (!who.uid || (img && img->proc.tenant.container))
-		who = tenant_after(img);
+	who = !first->ids.uid || (img && img->proc.tenant.container)
+		      ? tenant_after(img)
+		      : process_table_tenant(t, first->ids.uid, NULL);
 	parts = image_first_parts(t, img, &first->ids, first->time_ns);
 	return !parts || ahead_want(&t->ahead, t->proc_fd, first->tgid, who, parts);
 }
@@ -954,6 +958,7 @@ void process_table_refresh(struct process_table *t, uint64_t now_ns)
 	size_t nr = 0;
 
 	t->nr_refreshes++;
+	uid_owners_refresh(&t->uid_owners);
 	memset(t->refused, 0, sizeof(t->refused));
 	/* Reopened at the next use, which checks again whether the process lives. */
 	for (size_t i = 0; i < t->nr_active; i++)

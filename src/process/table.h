@@ -49,6 +49,8 @@ struct process_table_config {
 	 * of others (base/quota.h).
 	 */
 	bool is_shared;
+	/* "/etc/subuid", for whose account uids are on; NULL: not read. Borrowed. */
+	const char *subuid_path;
 	/* Asked before each process of a scan: shall it end? NULL: never. */
 	bool (*scan_must_end)(void);
 	size_t max_processes; /* images; 0: the default, 65536 */

@@ -8,11 +8,11 @@
 #include "process/cgroup.h"
 
 /* @container  its id; "" */
-static struct tenant tenant_in(const struct process *p, const char *container,
-			       const char *path, size_t len)
+static struct tenant tenant_in(const struct uid_owners *owners, const struct process *p,
+			       const char *container, const char *path, size_t len)
 {
 	struct tenant who = {.uid = p->uid ? p->uid : p->real_uid};
-	uint32_t user;
+	uint32_t owner, user;
 	char *end;
 
 	/* "?/ID": whoever runs in it pays. "1000/ID": it is this user's. */
@@ -21,19 +21,22 @@ static struct tenant tenant_in(const struct process *p, const char *container,
 		if (end == container || *end != '/' || !who.uid)
 			who = (struct tenant){
 				.container = hash_bytes(0, container, strlen(container))};
-	} else if (!p->in_our_user_ns && cgroup_user(path, len, &user)) {
+	} else if (!p->in_our_user_ns && !uid_owners_find(owners, who.uid, &owner) &&
+		   cgroup_user(path, len, &user)) {
+		/* Of a range that is not known. Anybody else may be in this slice by su. */
 		who.uid = user;
 	}
 	return who;
 }
 
-struct tenant tenant_find(const struct cgroup_places *places, const struct process *p,
+struct tenant tenant_find(const struct cgroup_places *places,
+			  const struct uid_owners *owners, const struct process *p,
 			  const struct look *cgroup)
 {
 	struct tenant who = {.uid = p->uid ? p->uid : TENANT_UNKNOWN_UID};
 	struct cgroup_owner found;
 	const char *path = NULL;
-	uint32_t hierarchy;
+	uint32_t hierarchy, owner;
 	size_t len;
 
 	if (cgroup)
@@ -41,10 +44,12 @@ struct tenant tenant_find(const struct cgroup_places *places, const struct proce
 	if (path) {
 		cgroup_owner_at(cgroup_place(places, hierarchy), p->uid, path, len,
 				&found);
-		who = tenant_in(p, found.container, path, len);
+		who = tenant_in(owners, p, found.container, path, len);
 	} else if (p->owner.cgroup && *p->owner.cgroup) {
-		who = tenant_in(p, p->owner.container, p->owner.cgroup,
+		who = tenant_in(owners, p, p->owner.container, p->owner.cgroup,
 				strlen(p->owner.cgroup));
 	}
+	if (!who.container && uid_owners_find(owners, who.uid, &owner))
+		who.uid = owner;
 	return who.container || p->uid != (uid_t)-1 ? who : p->tenant;
 }

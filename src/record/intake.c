@@ -266,6 +266,7 @@ static int open_processes(struct intake *in, struct strpool *names, struct error
 		.max_files = in->config->limits.files,
 		.is_shared = !target_follows_processes(&in->config->target),
 		.scan_must_end = wakeups_end_is_pending,
+		.subuid_path = "/etc/subuid",
 		.cgroup_mounts = &mounts};
 	int rc = cgroup_mounts_read(&mounts);
 

@@ -176,11 +176,12 @@ static void name_local(void *ctx, const struct user *user)
 		add(users, user->uid, user->name, false);
 }
 
-static void note_range(void *ctx, uid_t first, uint64_t nr)
+static void note_range(void *ctx, const char *owner, uid_t first, uint64_t nr)
 {
 	struct user_names *users = ctx;
 	size_t low = 0, high = users->nr_wanted;
 
+	(void)owner;
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 

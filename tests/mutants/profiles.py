@@ -293,7 +293,7 @@ MUTANTS = [
      "(name ? strcmp(passwd.pw_name, name) != 0 : passwd.pw_uid != uid)", "(!name && passwd.pw_uid != uid)"),
     ("ranges-not-read", "no uid of /etc/subuid is known as one",
      "src/base/user.c", "unit base/user",
-     "\"%*[^:#\\n]:%\"", "\"%*[^:#\\n] %\""),
+     "\"%255[^:#\\n]:%\"", "\"%255[^:#\\n] %\""),
     ("browser-as-root", "the browser is started as root",
      "src/launch/browser.c", "unit launch/browser",
      "user->is_other ? launch_become(user) : 0;", "0 * user->is_other;"),

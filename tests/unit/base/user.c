@@ -49,11 +49,11 @@ static void test_by_uid(void **state)
 	assert_int_equal(user_by_uid(NO_UID, USER_ASK_MS, &user), -ENOENT);
 }
 
-static void note_range(void *ctx, uid_t first, uint64_t nr)
+static void note_range(void *ctx, const char *owner, uid_t first, uint64_t nr)
 {
 	char *said = ctx;
 
-	snprintf(said + strlen(said), 256 - strlen(said), "%u+%llu ", first,
+	snprintf(said + strlen(said), 256 - strlen(said), "%s:%u+%llu ", owner, first,
 		 (unsigned long long)nr);
 }
 
@@ -68,7 +68,8 @@ static void test_ranges(void **state)
 	      file);
 	fflush(file);
 	users_each_range(path, note_range, said);
-	assert_string_equal(said, "100000+65536 200000+1 4294967295+4294967295 ");
+	assert_string_equal(said, "alice:100000+65536 1001:200000+1 "
+				  "bob:4294967295+4294967295 ");
 	assert_int_equal(unlink(path), 0);
 	users_each_range(path, note_range, said);
 }

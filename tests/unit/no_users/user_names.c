@@ -51,7 +51,7 @@ void users_each(user_fn *fn, void *ctx)
 void users_each_range(const char *path, user_range_fn *fn, void *ctx)
 {
 	assert_string_equal(path, "/etc/subuid");
-	fn(ctx, FIRST_RANGE, NR_RANGE);
+	fn(ctx, "owner", FIRST_RANGE, NR_RANGE);
 }
 
 static int begin(void **state)

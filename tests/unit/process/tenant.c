@@ -2,9 +2,11 @@
 /* Who pays for places in the process table, and that nobody takes those of others. */
 #include "process/table.h"
 
+#include <pwd.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -19,19 +21,28 @@
 #define OTHER_ID "0000000000000000000000000000000000000000000000000000000000000001"
 #define SLICE    "0::/user.slice/user-1000.slice/"
 #define ROOTLESS SLICE "user@1000.service/user.slice/libpod-" ID ".scope\n"
-#define LINE     "00400000-00500000 r-xp 00001000 00:01 11 /bin/fake\n"
+#define SESSION  SLICE "session-3.scope\n"
+/* Of alice and bob, of root's containers, and of somebody who has no line in /etc/passwd. */
+#define SUBUID                \
+	"1000:165000:65536\n" \
+	"1001:265000:65536\n" \
+	"root:400000:65536\n" \
+	"lb-no-such-user:500000:65536\n"
+#define LINE "00400000-00500000 r-xp 00001000 00:01 11 /bin/fake\n"
 
 static struct fake_proc fake;
 static struct strpool *pool;
 static struct process_table *table;
 static uint64_t now; /* after the last scan */
 static uint64_t start; /* same, since boot */
+static char subuid[sizeof(fake.path) + 8];
 
 static void new_table(size_t max_processes, size_t max_mappings)
 {
 	struct process_table_config config = {.proc_path = fake.proc,
 					      .cgroup_mounts = &fake_cgroups,
 					      .is_shared = true,
+					      .subuid_path = subuid,
 					      .max_processes = max_processes,
 					      .max_mappings = max_mappings};
 
@@ -44,6 +55,8 @@ static int setup(void **state)
 {
 	(void)state;
 	fake_proc_init(&fake);
+	snprintf(subuid, sizeof(subuid), "%s/subuid", fake.path);
+	fake_write(SUBUID, strlen(SUBUID), "%s", subuid);
 	fake_process_add(&fake, &(struct fake_process){.pid = 1, .maps = LINE});
 	pool = strpool_new(1 << 24);
 	new_table(0, 0);
@@ -128,7 +141,7 @@ static void the_container_or_the_user_pays(void **state)
 	add(23, 1000, "0::/lineburn-gone/docker-" ID ".scope\n");
 	/* Users that he got from /etc/subuid, in a container of his and without one. */
 	add(30, 165000, ROOTLESS);
-	add(31, 165001, SLICE "session-3.scope\n");
+	add(31, 165001, SESSION);
 	/* After "su - bob" in root's session: bob's, not root's. */
 	add(32, 1000, "0::/user.slice/user-0.slice/session-4.scope\n");
 	scan();
@@ -160,6 +173,18 @@ static struct process *told_of(uint32_t pid, uint64_t start_ns, uint32_t uid,
 	return process_table_first_told(table, &first);
 }
 
+static void told_in_ours(uint32_t pid, uint32_t uid)
+{
+	struct lb_first_sample first = {
+		.start_boottime_ns = 77 * TICK,
+		.tgid = pid,
+		.exec_id = 1,
+		.time_ns = fake_now_ns(),
+		.ids = {.uid = uid, .gid = uid, .user_ns = (uint32_t)table->user_ns}};
+
+	assert_non_null(process_table_first_told(table, &first));
+}
+
 static struct process *told(uint32_t pid, uint32_t uid, uint64_t time_ns)
 {
 	return told_of(pid, 77 * TICK, uid, time_ns);
@@ -177,6 +202,72 @@ static void executed(uint32_t pid, uint64_t time_ns)
 							.time_ns = time_ns,
 							.pid = pid,
 							.comm = "x"});
+}
+
+/* A file of one that is setuid runs also where nobody has a user namespace. */
+static void uids_of_a_range_are_its_owners(void **state)
+{
+	const struct lb_first_sample first = {.start_boottime_ns = 77 * TICK,
+					      .tgid = 99,
+					      .exec_id = 1,
+					      .ids = {.uid = 165003}};
+
+	(void)state;
+	add(33, 165002, "0::/system.slice/job.service\n");
+	add(34, 265000, "0::/\n");
+	add(35, 500001, "0::/\n");
+	add(36, 500002, "0::/\n");
+	add(37, 265001, "0::/lineburn-gone/docker-" ID ".scope\n");
+	/* Containers of root's, whose uids may be those of a user (docker's userns-remap). */
+	add(38, 165000, "0::/docker-" ID ".scope\n");
+	add(39, 165000, "0::/docker-" OTHER_ID ".scope\n");
+	add(40, 400000, "0::/\n");
+	add(41, 400001, "0::/\n");
+	add(42, 165003, SESSION);
+	scan();
+	told_in_ours(42, 165003);
+	assert_true(process_table_newest(table, 42)->in_our_user_ns);
+	assert_user(42, 1000);
+	assert_user(33, 1000);
+	assert_user(34, 1001);
+	assert_true(tenant_is_same(tenant_of(35), tenant_of(36)));
+	assert_user(37, 1001);
+	assert_int_not_equal(tenant_of(38).container, 0);
+	assert_false(tenant_is_same(tenant_of(38), tenant_of(39)));
+	assert_user(40, 400000);
+	assert_user(41, 400001);
+	/* The opener asks before it is looked at, with a cgroup that could not be read. */
+	assert_int_equal(process_table_tenant(table, 165004, NULL).uid, 1000);
+	assert_true(process_table_announce(table, &first));
+	assert_int_equal(table->ahead.nr, 1);
+	assert_int_equal(table->ahead.items[0].who.uid, 1000);
+}
+
+/* Who is in a user's slice by su is not his user, not even in a user namespace of his own. */
+static void others_in_a_slice_pay_themselves(void **state)
+{
+	struct look cgroup = {.text = (char *)SESSION, .len = strlen(SESSION), .fd = -1};
+	const struct passwd *nobody = getpwnam("nobody");
+
+	(void)state;
+	assert_non_null(nobody);
+	add(33, nobody->pw_uid, SESSION);
+	add(34, 265000, SESSION);
+	add(35, 0, SESSION);
+	/* Of a range that is not in the file. */
+	add(36, 70000, SESSION);
+	add(37, 70000, SESSION);
+	scan();
+	assert_user(33, nobody->pw_uid);
+	assert_user(34, 1001);
+	assert_user(35, 0);
+	assert_user(36, 1000);
+	told_in_ours(37, 70000);
+	assert_user(37, 70000);
+	assert_int_equal(process_table_tenant(table, nobody->pw_uid, &cgroup).uid,
+			 nobody->pw_uid);
+	assert_int_equal(process_table_tenant(table, 265000, &cgroup).uid, 1001);
+	assert_int_equal(process_table_tenant(table, 70000, &cgroup).uid, 1000);
 }
 
 /* Until it is known who it is, its parent pays. */
@@ -532,11 +623,13 @@ static void who_runs_a_setuid_program_pays(void **state)
 	add(30, 1000, "0::/\n");
 	add_setuid(31, 77 * TICK, 1000);
 	add_setuid(32, 77 * TICK, 0);
+	add_setuid(33, 77 * TICK, 165000);
 	scan();
 	sample(10);
 	sample(30);
 	assert_user(31, 1000);
 	assert_user(32, 0);
+	assert_user(33, 1000);
 	for (uint32_t pid = 100; pid < 103; pid++) {
 		assert_non_null(forked(30, pid));
 		executed(pid, now + 2 * MS);
@@ -621,6 +714,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(the_container_or_the_user_pays, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(uids_of_a_range_are_its_owners, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(others_in_a_slice_pay_themselves, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(the_parent_pays_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(images_are_left_to_others, setup,
