@@ -106,6 +106,20 @@ def _read(path):
         return b"", None
 
 
+def write(path, data):
+    """Puts a profile at @path, readable by this user alone, as lineburn's own are. A link there is replaced."""
+    temporary = None
+    try:
+        descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(os.path.abspath(path)))
+        with os.fdopen(descriptor, "wb") as f:
+            f.write(data)
+        os.replace(temporary, path)
+    except OSError as e:
+        if temporary:
+            os.unlink(temporary)
+        raise Error("cannot write %s: %s" % (path, e.strerror)) from None
+
+
 def texts(path):
     """Returns {source path: {line number: text}} of a profile. Other tools' profiles have none."""
     found = {}
@@ -149,14 +163,5 @@ def add(path, new_texts) -> bool:
             added.append(_field(_SOURCE, source))
     if extra is None or not added:
         return False
-    member = gzip.compress(_field(_EXTRA, extra + b"".join(added)))
-    # Readable by the user alone, as lineburn's own file is.
-    descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(os.path.abspath(path)))
-    try:
-        with os.fdopen(descriptor, "wb") as f:
-            f.write(before + member)
-        os.replace(temporary, path)
-    except OSError as e:
-        os.unlink(temporary)
-        raise Error("cannot write %s: %s" % (path, e.strerror)) from None
+    write(path, before + gzip.compress(_field(_EXTRA, extra + b"".join(added))))
     return True

@@ -7,15 +7,16 @@ thread, and "lineburn annotate --comm NAME" lists one test. Workers of pytest-xd
 the process that records, and name their own threads.
 """
 
+import errno
 import hashlib
 import json
 import os
-import shutil
+import stat
 import threading
 
 import pytest
 
-from . import _binary
+from . import _binary, _extra
 from ._binary import Error
 from ._listing import visible
 from ._numba import numba_lines
@@ -171,11 +172,14 @@ class _Session:
             yield "  %d more tests have less CPU time" % (len(tests) - _MAX_TESTS)
 
     def _against_baseline(self, tests):
-        if self._update or not os.path.exists(self._baseline):
-            os.makedirs(os.path.dirname(self._baseline), exist_ok=True)
-            shutil.copyfile(self._output, self._baseline)
+        # A link is a baseline also while it leads nowhere: somebody made it, perhaps to a disk that is away.
+        if self._update or not os.path.lexists(self._baseline):
+            _store(self._output, self._baseline)
             yield "stored as the baseline: %s" % self._baseline
             return
+        if not os.path.exists(self._baseline):
+            raise Error("not compared: %s is a link that leads to no file; --lineburn-update replaces it" % (
+                self._baseline))
         if not _binary.has("diff"):
             yield "not compared with the baseline: this lineburn has no command diff; install a newer one"
             return
@@ -187,6 +191,29 @@ class _Session:
                 yield "%s:" % self._nodeids[name]
                 yield from lines
         yield "compared with %s: %d of %d tests changed" % (self._baseline, nr_changed, len(tests))
+
+
+def _recording(path):
+    """Reads what was recorded, and nothing else: others may write to its folder, and put a link or a pipe there."""
+    try:
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK)) as f:
+            if stat.S_ISREG(os.fstat(f.fileno()).st_mode):
+                return f.read()
+    except OSError as e:
+        if e.errno != errno.ELOOP:
+            raise Error("cannot read %s: %s" % (path, e.strerror)) from None
+    raise Error("no baseline is stored: a link or a pipe took the place of the recording %s; choose a folder that only "
+                "you may write to with --lineburn-output" % path)
+
+
+def _store(output, baseline):
+    recording, folder = _recording(output), os.path.dirname(baseline)
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as e:
+        raise Error("cannot make the folder %s: %s; choose another one with --lineburn-baseline" % (
+            folder, e.strerror)) from None
+    _extra.write(baseline, recording)
 
 
 def _place(file, line) -> str:

@@ -7,7 +7,7 @@ import threading
 import types
 
 from package import equal, path, raised, will_sample
-from suite import write
+from suite import folder, write
 
 sys.modules["pytest"] = types.SimpleNamespace(hookimpl=lambda **options: lambda function: function, UsageError=ValueError)
 from lineburn import pytest_plugin  # noqa: E402
@@ -122,6 +122,38 @@ def hostile():
     del os.environ["STUB_DIFF"]
 
 
+def stores_safely():
+    """Storing a baseline writes through no link, and publishes no other file."""
+    will_sample((FILE, "test_hot", 2, 900, pytest_plugin.thread_name_of(HOT)))
+    where = folder("links")
+    base, other, output = os.path.join(where, "baseline.pb.gz"), write(path("other"), "mine"), path("session.pb.gz")
+    os.symlink(path("none"), base)
+    equal("pytest-keeps-link", (session(lineburn_baseline=where)[-1], os.path.lexists(path("none")), os.path.islink(base)),
+          ("not compared: %s is a link that leads to no file; --lineburn-update replaces it" % base, False, True))
+    os.unlink(base)
+    os.symlink(other, base)
+    equal("pytest-replaces-link", session(lineburn_baseline=where, lineburn_update=True)[-1], "stored as the baseline: " + base)
+    with open(other, "rb") as f:
+        equal("pytest-writes-through-no-link", (f.read(), os.path.islink(base)), (b"mine", False))
+    equal("pytest-baseline-mode", os.stat(base).st_mode & 0o777, 0o600)
+    os.unlink(base)
+    hot_lines = pytest_plugin._Session._hot_lines
+    for name, put in ("link", lambda: os.symlink(other, output)), ("pipe", lambda: os.mkfifo(output)):
+        def swap(*arguments, put=put):
+            os.unlink(output)
+            put()
+            return ()
+        pytest_plugin._Session._hot_lines = swap
+        said = session(lineburn_baseline=where, lineburn_update=True)
+        equal("pytest-stores-no-" + name, (said, os.listdir(where)), ([
+            "no baseline is stored: a link or a pipe took the place of the recording %s; choose a folder that only you "
+            "may write to with --lineburn-output" % output], []))
+        os.unlink(output)
+    pytest_plugin._Session._hot_lines = hot_lines
+    equal("pytest-no-folder", session(lineburn_baseline=os.path.join(other, "x"))[-1],
+          "cannot make the folder %s: Not a directory; choose another one with --lineburn-baseline" % os.path.join(other, "x"))
+
+
 def cannot():
     os.environ.update(STUB_SAYS="lineburn: run it as root", STUB_STATUS="3")
     said = raised(ValueError, session)
@@ -134,4 +166,5 @@ def cannot():
 names_threads()
 summary()
 hostile()
+stores_safely()
 cannot()
