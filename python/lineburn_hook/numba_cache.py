@@ -11,12 +11,14 @@ folder by a private one, which is kept between runs:
 3. below "lineburn run": lineburn/numba in XDG_CACHE_HOME (~/.cache);
    otherwise: a folder "lineburn" within the folder that Numba chose.
 
-If none of them can be written, the program's own cache is read, never written.
+If none of them can be used, the program's own cache is read, never written.
 """
 
 import functools
+import grp
 import hashlib
 import os
+import pwd
 import stat
 
 from . import CACHE_FORMAT, mode, numba_lines, say
@@ -28,8 +30,6 @@ def _home():
     try:
         if os.stat(home).st_uid == os.geteuid():
             return home
-        import pwd
-
         return pwd.getpwuid(os.geteuid()).pw_dir
     except (OSError, KeyError):
         return None
@@ -67,27 +67,66 @@ def _candidates(numba_cache_dir, numba_path):
         yield os.path.join(os.path.abspath(numba_path), "lineburn"), False
 
 
-def _is_safe(folder, chosen) -> bool:
-    """Code is loaded from @folder: other users must not be able to write to it."""
-    st = os.lstat(folder)
-    if not stat.S_ISDIR(st.st_mode) and not chosen:
+class _Unusable(Exception):
+    """Says in words why a folder cannot hold the cache."""
+
+
+def _is_private(group, owner) -> bool:
+    """Is @owner alone in @group? Where the umask is 002, each user has such a group."""
+    try:
+        user, entry = pwd.getpwuid(owner), grp.getgrgid(group)
+    except KeyError:  # as in a container that has no names
+        return group == owner
+    return user.pw_gid == group and entry.gr_name == user.pw_name and set(entry.gr_mem) <= {user.pw_name}
+
+
+def _has_access_list(path) -> bool:
+    try:
+        return "system.posix_acl_access" in os.listxattr(path)
+    except OSError:  # a file system without any
         return False
+
+
+def _others_may_write(path, st) -> bool:
     if st.st_mode & stat.S_IWOTH:
-        return False
-    return chosen or st.st_uid in (os.geteuid(), 0)
+        return True
+    # With an access list, the bits of the group are those of everybody whom it names.
+    return bool(st.st_mode & stat.S_IWGRP) and (not _is_private(st.st_gid, st.st_uid) or _has_access_list(path))
+
+
+def _check(path, is_above) -> None:
+    """@is_above: @path leads to the cache. There nobody may replace what belongs to others if it is sticky (/tmp)."""
+    st = os.lstat(path)
+    if not stat.S_ISDIR(st.st_mode):
+        raise _Unusable("%s is not a folder" % path)
+    if st.st_uid not in (os.geteuid(), 0):
+        raise _Unusable("%s belongs to another user" % path)
+    if _others_may_write(path, st) and not (is_above and st.st_mode & stat.S_ISVTX):
+        raise _Unusable("other users may write to %s" % path)
 
 
 def _make(base, chosen, leaf):
-    """Return: the folder below @base for the functions of one source folder, or None."""
+    """Return: the folder below @base for the functions of one source folder.
+
+    Code is loaded from it: other users must not be able to write to it, nor to put another in its place. So each
+    folder on the way is checked, from the root on: once those above are safe, nobody can swap the next one.
+    """
+    if os.path.islink(base) and not chosen:
+        raise _Unusable("%s is a link" % base)
+    base = os.path.realpath(base)
+    folder = os.path.join(base, leaf)
+    path = "/"
     try:
-        os.makedirs(base, mode=0o700, exist_ok=True)
-        if not _is_safe(base, chosen):
-            return None
-        folder = os.path.join(base, leaf)
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        return folder if os.access(folder, os.W_OK | os.X_OK) else None
-    except OSError:
-        return None
+        for part in folder.split("/"):
+            path = os.path.join(path, part)
+            if not os.path.lexists(path):
+                os.makedirs(path, mode=0o700, exist_ok=True)
+            _check(path, len(path) < len(base))
+    except OSError as e:
+        raise _Unusable("cannot use %s: %s" % (path, e.strerror)) from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise _Unusable("cannot write to %s" % folder)
+    return folder
 
 
 def _leaf(version: str, numba_path: str) -> str:
@@ -103,14 +142,15 @@ def _leaf(version: str, numba_path: str) -> str:
 def _private_path(version: str, numba_path: str):
     from numba.core import config
 
-    tried = []
+    reasons = []
     for base, chosen in _candidates(config.CACHE_DIR, numba_path):
-        folder = _make(base, chosen, _leaf(version, numba_path))
-        if folder:
-            return folder
-        tried.append(base)
-    say("no private Numba cache: %s cannot be written safely; functions that come from the "
-        "program's own cache have names, but no lines" % (" and ".join(tried) or "nothing"))
+        try:
+            return _make(base, chosen, _leaf(version, numba_path))
+        except _Unusable as e:
+            reasons.append(str(e))
+    say("no private Numba cache: %s; functions that come from the program's own cache have names, but no lines; set "
+        "LINEBURN_NUMBA_CACHE_DIR to a folder that nobody else can write to or replace, such as one in your home"
+        % (" and ".join(reasons) or "this user has no home"))
     return None
 
 
