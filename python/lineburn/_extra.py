@@ -7,6 +7,8 @@ field 12 is a Source (src/profile/lineburn.proto).
 
 import gzip
 import hashlib
+import io
+import itertools
 import os
 import tempfile
 import zlib
@@ -19,8 +21,13 @@ _SOURCE_PATH, _SOURCE_BYTES, _SOURCE_SHA256, _SOURCE_LINES, _SOURCE_RUN = 1, 2, 
 _RUN_FIRST, _RUN_LINES, _RUN_TEXT = 1, 2, 3
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
-_MAX_UNPACKED = 512 << 20
+# A profile may be a stranger's. Of all members together; lineburn has the same ratio (src/profile/gzip.h).
+_MAX_UNPACKED, _MAX_RATIO, _RATIO_SLACK = 512 << 20, 200, 16 << 20
+_MAX_MEMBERS = 64  # lineburn writes two
+_MAX_FIELDS = 1 << 21  # of all messages together: each takes a microsecond
 _MAX_ADDED = 4 << 20  # as much as lineburn adds itself
+_MAX_TEXT = 16 << 20  # twice as much as both
+_PIECE = 64 << 10
 
 
 class _Damaged(Exception):
@@ -41,10 +48,12 @@ def _read_varint(data, at):
             return value, at
 
 
-def _fields(data):
-    """Yields (number, value) of a message: integers and bytes."""
+def _fields(data, count):
+    """Yields (number, value) of a message: integers and bytes. @count: an itertools.count() of the fields of a file."""
     at = 0
     while at < len(data):
+        if next(count) >= _MAX_FIELDS:
+            raise _Damaged
         tag, at = _read_varint(data, at)
         kind = tag & 7
         if kind == _VARINT:
@@ -77,22 +86,29 @@ def _field(number, value) -> bytes:
 
 def _split(raw):
     """Returns (what is before the last gzip member, the content of that member)."""
-    begin = 0
-    while True:
+    view = memoryview(raw)  # a slice of it copies nothing
+    left = min(_MAX_UNPACKED, len(raw) * _MAX_RATIO + _RATIO_SLACK)
+    at = 0
+    for _ in range(_MAX_MEMBERS):
+        begin, content = at, []
         member = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        content = member.decompress(raw[begin:], _MAX_UNPACKED)
-        if not member.eof:
-            raise _Damaged
-        if not member.unused_data:
-            return raw[:begin], content
-        begin = len(raw) - len(member.unused_data)
+        while not member.eof:
+            piece = view[at:at + _PIECE]
+            content.append(member.decompress(piece, left + 1))
+            at += len(piece) - len(member.unused_data)
+            left -= len(content[-1])
+            if left < 0 or not piece:
+                raise _Damaged
+        if at == len(raw):
+            return raw[:begin], b"".join(content)
+    raise _Damaged
 
 
 def _extra_of(content):
     """The content of a message lineburn.Extra; None: this member has none."""
     if not content.startswith(_varint(_EXTRA << 3 | _BYTES)):
         return None
-    return b"".join(value for number, value in _fields(content) if number == _EXTRA)
+    return b"".join(value for number, value in _fields(content, itertools.count()) if number == _EXTRA)
 
 
 def _read(path):
@@ -120,27 +136,58 @@ def write(path, data):
         raise Error("cannot write %s: %s" % (path, e.strerror)) from None
 
 
-def texts(path):
-    """Returns {source path: {line number: text}} of a profile. Other tools' profiles have none."""
-    found = {}
-    extra = _read(path)[1]
-    try:
-        for number, source in _fields(extra or b""):
+def _run(message, count):
+    """Returns (first line, text in bytes)."""
+    run = dict(_fields(message, count))
+    first, text = run.get(_RUN_FIRST, 1), run.get(_RUN_TEXT, b"")
+    if not isinstance(first, int) or not isinstance(text, bytes):
+        raise _Damaged
+    return first, text
+
+
+class Texts:
+    """The source text in a profile. Other tools' profiles have none.
+
+    It is kept as runs: a list of its lines takes some hundred times as much memory, so only lines that are asked
+    for are made.
+    """
+
+    def __init__(self, path):
+        self._runs = {}  # source path: [(first line, text in bytes)]
+        try:
+            self._index(_read(path)[1] or b"")
+        except _Damaged:
+            raise Error("the source text in %s is damaged, or more than lineburn writes; record it again, or see what "
+                        "\"lineburn annotate\" shows of it" % path) from None
+
+    def _index(self, extra):
+        count, left = itertools.count(), _MAX_TEXT
+        for number, source in _fields(extra, count):
             if number != _SOURCE or not isinstance(source, bytes):
                 continue
-            lines = {}
-            name = b""
-            for what, value in _fields(source):
+            name, runs = b"", []
+            for what, value in _fields(source, count):
                 if what == _SOURCE_PATH and isinstance(value, bytes):
                     name = value
                 elif what == _SOURCE_RUN and isinstance(value, bytes):
-                    run = dict(_fields(value))
-                    text = bytes(run.get(_RUN_TEXT, b"")).decode(errors="replace")
-                    lines.update(enumerate(text.split("\n"), int(run.get(_RUN_FIRST, 1))))
-            found.setdefault(name.decode(errors="replace"), lines)  # the first one counts
-    except (_Damaged, TypeError, ValueError):
-        raise Error("the source text in %s is damaged" % path) from None
-    return found
+                    runs.append(_run(value, count))
+                    left -= len(runs[-1][1])
+                    if left < 0:
+                        raise _Damaged
+            self._runs.setdefault(name.decode(errors="replace"), runs)  # the first one counts
+
+    def lines(self, path, numbers):
+        """Returns {line number: text} of those of @numbers that are known. @numbers: a set or a range."""
+        found = {}
+        for first, text in self._runs.get(path, ()):
+            for number, line in enumerate(io.BytesIO(text + b"\n"), first):
+                if number in numbers:
+                    found[number] = line[:-1].decode(errors="replace")
+        return found
+
+    def ends(self, path):
+        """The first and the last line of each run that is known."""
+        return [line for first, text in self._runs.get(path, ()) for line in (first, first + text.count(b"\n"))]
 
 
 def _source(name, text) -> bytes:

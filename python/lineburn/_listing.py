@@ -22,15 +22,15 @@ _FAINT = "opacity:.65"
 _LIBRARY_PARTS = ("/site-packages/", "/dist-packages/", "/lib/python3", "/python/lineburn/")
 
 
-def html(data, lines, texts, name_of) -> str:
-    """@data: annotate --json; @lines: hottest first; @texts: {path: {line: text}}; @name_of(path)"""
+def html(data, lines, texts_of, name_of) -> str:
+    """@data: annotate --json; @lines: hottest first; @texts_of(path, numbers): {line: text}; @name_of(path)"""
     parts = ["<div>", _head(data)]
     if lines:
         parts.append(_box(_hottest(lines, name_of)))
     left = _MAX_LINES
     files = [file for file in data["files"] if _is_shown(file, data)]
     for file in files[:_MAX_FILES]:
-        rows, left = _file_rows(file, lines, texts.get(file["path"], {}), left)
+        rows, left = _file_rows(file, lines, texts_of, left)
         if rows:
             parts.append(_file_head(file, data, name_of) + _box(rows))
     if len(files) > _MAX_FILES or left <= 0:
@@ -133,17 +133,16 @@ def _file_head(file, data, name_of) -> str:
         _escaped(name_of(file["path"])), _FAINT, text, "; " + _escaped(note) if note else "")
 
 
-def _file_rows(file, lines, texts, left):
+def _file_rows(file, lines, texts_of, left):
     """Returns (the rows of lines with samples and of those around them, how many rows are left)."""
     hot = {line.line: line for line in lines if line.file == file["path"]}
     known = {line["line"]: line for line in file["lines"]}
-    texts = {**texts, **{n: line["text"] for n, line in known.items() if line["text"] is not None}}
-    shown = set()
-    for number, line in hot.items():
-        if max(line.self_percent, line.total_percent) >= _MIN_PERCENT:
-            shown.update(n for n in range(number - _CONTEXT, number + _CONTEXT + 1) if n == number or n in texts)
+    shown = {n for n, line in hot.items() if max(line.self_percent, line.total_percent) >= _MIN_PERCENT}
+    around = {n for number in shown for n in range(number - _CONTEXT, number + _CONTEXT + 1)}
+    texts = texts_of(file["path"], around)
+    texts.update((n, line["text"]) for n, line in known.items() if line["text"] is not None)
     rows, before = [], None
-    for number in sorted(shown):
+    for number in sorted(n for n in around if n in shown or n in texts):
         if left <= 0:
             break
         if before is not None and number > before + 1:

@@ -66,7 +66,7 @@ class Profile:
 
     def html(self) -> str:
         """The listing for a notebook, with heat."""
-        return _listing.html(self.data, self.lines, _extra.texts(self.path), cell_name)
+        return _listing.html(self.data, self.lines, _extra.Texts(self.path).lines, cell_name)
 
     def _file(self):
         # Never an option, nor "-", which is standard input.

@@ -65,28 +65,28 @@ def source(profile, file, line, context=10):
         raise Error("no file of this profile ends in \"%s\"; hot_lines lists files" % file)
     path = exact[0]
     hot = {found.line: found for found in opened.lines if found.file == path}
-    texts = _extra.texts(profile).get(path, {})
+    stored, numbers = _extra.Texts(profile), range(max(1, line - context), line + context + 1)
+    texts = stored.lines(path, numbers)
     texts.update((number, found.text) for number, found in hot.items() if found.text is not None)
-    rows = ["%s, lines %d to %d" % (visible(path), max(1, line - context), line + context)]
+    rows = ["%s, lines %d to %d" % (visible(path), numbers[0], numbers[-1])]
     if len(exact) > 1:
         rows[0] += "; LEFT OUT: %d more files with this name: %s" % (
             len(exact) - 1, ", ".join(map(visible, exact[1:6])))
-    for number in range(max(1, line - context), line + context + 1):
+    for number in numbers:
         found = hot.get(number)
         if found or number in texts:
             rows.append("%s %6d  %s" % (
                 "%5.1f %5.1f" % (found.self_percent, found.total_percent) if found else " " * 11, number,
                 visible(texts.get(number, "(no text)"))))
     if len(rows) == 1:
-        rows.append("the profile has neither samples nor text there; " + _where(hot, texts))
+        rows.append("the profile has neither samples nor text there; " + _where({*hot, *stored.ends(path)}))
     else:
         rows.insert(1, " self total   line")
     return "\n".join(rows)
 
 
-def _where(hot, texts) -> str:
-    known = sorted(set(hot) | set(texts))
-    return "it has lines from %d to %d" % (known[0], known[-1]) if known else "it has no line of this file"
+def _where(known) -> str:
+    return "it has lines from %d to %d" % (min(known), max(known)) if known else "it has no line of this file"
 
 
 def callers(profile, what, limit=40):

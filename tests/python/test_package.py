@@ -5,6 +5,8 @@ import html.parser
 import json
 import os
 import sys
+import time
+import tracemalloc
 import types
 import warnings
 import zlib
@@ -108,15 +110,54 @@ def adds_text():
     p = lineburn.Profile(path("cell.pb.gz"))
     equal("text-shown", [line.text for line in p.lines], ["    return 'ü'", "g()"])
     equal("text-from", {f["source"]["from"] for f in p.data["files"]}, {"recorded"})
-    equal("text-read", _extra.texts(p.path), {
-        "<cell>": {1: "def f():", 2: "    return 'ü'", 3: "", 4: "# end"}, "/nowhere/b.py": {1: "g()"}})
-    equal("text-of-others", _extra.texts(os.path.join(TOP, "tests/cli/data/go.pb.gz")), {})
+    texts = _extra.Texts(p.path)
+    equal("text-read", [texts.lines(name, range(9)) for name in ("<cell>", "/nowhere/b.py", "/none")], [
+        {1: "def f():", 2: "    return 'ü'", 3: "", 4: "# end"}, {1: "g()"}, {}])
+    equal("text-ends", (texts.lines("<cell>", {2, 9}), texts.ends("<cell>")), ({2: "    return 'ü'"}, [1, 4]))
+    others = os.path.join(TOP, "tests/cli/data/go.pb.gz")
+    equal("text-of-others", _extra.Texts(others).lines("/nowhere/b.py", range(9)), {})
     for name, data in (("cut", after[:-9]), ("none", b""), ("plain", plain), ("text", b"text"),
                        ("extra", gzip.compress(b"\x8a\xe2\x09\x05ab"))):
         with open(path("bad"), "wb") as f:
             f.write(data)
-        refused = raised(lineburn.Error, _extra.texts, path("bad"))
+        refused = raised(lineburn.Error, _extra.Texts, path("bad"))
         equal("text-bad-" + name, (refused is None or "damaged" in refused, _extra.add(path("bad"), {"a": "b"})), (True, False))
+
+
+def with_text(*fields, members=b""):
+    """Writes a profile whose Extra has these fields."""
+    with open(path("stranger.pb.gz"), "wb") as f:
+        f.write(members + gzip.compress(_extra._field(_extra._EXTRA, b"".join(fields))))
+    return path("stranger.pb.gz")
+
+
+def source_of(text):
+    return _extra._field(_extra._SOURCE, _extra._source("a.py", text))
+
+
+def takes_no_more_than_lineburn_writes():
+    """A small file of a stranger costs neither minutes nor gigabytes."""
+    empty = gzip.compress(b"")
+    for count, found in (1, {1: "x"}), (62, {1: "x"}), (20000, {}):
+        profile = with_text(source_of("x"), members=empty * count)
+        start = time.process_time()
+        equal("text-behind-%d-members" % count, _extra.Texts(profile).lines("a.py", {1}), found)
+    took = time.process_time() - start
+    holds("text-members-cost-little", took < 0.1, "%.2f s" % took)
+    for name, members in (("one", gzip.compress(bytes(40 << 20))), ("several", gzip.compress(bytes(4 << 20)) * 10)):
+        profile = with_text(source_of("x"), members=members)
+        equal("text-behind-too-much-in-" + name, _extra.Texts(profile).lines("a.py", {1}), {})
+    profile = with_text(source_of("\n" * (1 << 20)))
+    tracemalloc.start()
+    equal("text-of-a-million-lines", _extra.Texts(profile).lines("a.py", {1 << 20}), {1 << 20: ""})
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    holds("text-of-a-million-lines-is-small", peak < 16 << 20, "%d bytes" % peak)
+    number = _extra._field(_extra._SOURCE, _extra._field(_extra._SOURCE_RUN, _extra._field(_extra._RUN_TEXT, 1 << 40)))
+    for name, fields in (("text", [source_of("\n" * (9 << 20))] * 2), ("number-for-text", [number]),
+                         ("fields", [b"\x08\x01"] * (_extra._MAX_FIELDS + 1))):
+        said = raised(lineburn.Error, _extra.Texts, with_text(*fields))
+        holds("text-refused-" + name, said and "record it again" in said, said)
 
 
 class Tags(html.parser.HTMLParser):
@@ -202,6 +243,7 @@ finds_the_program()
 says_what_to_do()
 records()
 adds_text()
+takes_no_more_than_lineburn_writes()
 shows_html()
 is_a_magic()
 starts_the_hook()
