@@ -2,6 +2,7 @@
 #include "base/user.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <inttypes.h>
 #include <pwd.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/tool.h"
@@ -131,9 +133,69 @@ size_t user_groups(const char *name, gid_t gid, gid_t *ret, size_t max)
 
 /* ---- all users ---- */
 
+static struct kept {
+	const char *path;
+	int fd; /* -1: it was not there */
+} kept[] = {{"/etc/passwd", -1}, {"/etc/subuid", -1}};
+static bool keeps_files;
+
+void users_keep_files(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+		kept[i].fd = open(kept[i].path, O_RDONLY | O_CLOEXEC);
+	keeps_files = true;
+}
+
+/* Opens the file that has taken its place since, if one has. Return: NULL: it is not kept. */
+static struct kept *follow(const char *path)
+{
+	for (size_t i = 0; keeps_files && i < ARRAY_SIZE(kept); i++) {
+		struct kept *k = &kept[i];
+		struct stat st;
+		int fd;
+
+		if (strcmp(k->path, path) != 0)
+			continue;
+		if (k->fd < 0 || fstat(k->fd, &st) || st.st_nlink)
+			return k;
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd >= 0) {
+			close(k->fd);
+			k->fd = fd;
+		}
+		return k;
+	}
+	return NULL;
+}
+
+int users_stat(const char *path, struct stat *ret)
+{
+	const struct kept *k = follow(path);
+
+	return (k ? fstat(k->fd, ret) : stat(path, ret)) ? -errno : 0;
+}
+
+/* Return: NULL if it is not there. */
+static FILE *open_users(const char *path)
+{
+	const struct kept *k = follow(path);
+	_cleanup_close_ int fd = -1;
+	FILE *file;
+
+	if (!k)
+		return fopen(path, "re");
+	fd = fcntl(k->fd, F_DUPFD_CLOEXEC, 0);
+	if (fd < 0 || lseek(fd, 0, SEEK_SET) < 0)
+		return NULL;
+	file = fdopen(fd, "r");
+	if (file)
+		(void)take_fd(&fd);
+	return file;
+}
+
 void users_each(user_fn *fn, void *ctx)
 {
-	_cleanup_fclose_ FILE *file = fopen("/etc/passwd", "re");
+	_cleanup_fclose_ FILE *file = open_users("/etc/passwd");
 	char entry[MAX_ENTRY_BYTES];
 	struct passwd passwd, *found;
 
@@ -150,7 +212,7 @@ void users_each(user_fn *fn, void *ctx)
 
 void users_each_range(const char *path, user_range_fn *fn, void *ctx)
 {
-	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	_cleanup_fclose_ FILE *file = open_users(path);
 	char line[MAX_ENTRY_BYTES], owner[256];
 	uint32_t first, nr;
 

@@ -39,6 +39,17 @@ int user_by_uid(uid_t uid, int timeout_ms, struct user *ret);
  */
 size_t user_groups(const char *name, gid_t gid, gid_t *ret, size_t max);
 
+/**
+ * From now on, users_each(), users_each_range() and users_stat() look up /etc/passwd and
+ * /etc/subuid again only when another file has taken their place, and never if they are not
+ * there now: a user may hold the folder. Not for other threads, nor for children that close
+ * descriptors.
+ */
+void users_keep_files(void);
+
+/** stat(2) of one of these files. Return: 0 or -errno. */
+int users_stat(const char *path, struct stat *ret);
+
 /** Calls @fn for each user of /etc/passwd: uid, gid and name. */
 typedef void user_fn(void *ctx, const struct user *user);
 void users_each(user_fn *fn, void *ctx);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/user.h"
 #include "cli/pager.h"
 #include "collect/bpf_programs.h"
 #include "collect/perf_event.h"
@@ -104,7 +105,10 @@ int rights_share(const struct options *options, page_fn *page, struct error *err
 	io_keep_names();
 	writer = (struct writer){.options = options, .write_page = page};
 	rc = broker_begin(BROKER_HELPERS, &helpers, err);
-	return rc ? rc : broker_begin(BROKER_OUTPUT, &output, err);
+	if (!rc)
+		rc = broker_begin(BROKER_OUTPUT, &output, err);
+	users_keep_files();
+	return rc;
 }
 
 /* CPUs may come, and a JIT may be mapped, at any time. */

@@ -111,7 +111,7 @@ static struct stat facts_of(const char *path)
 {
 	struct stat st;
 
-	return stat(path, &st) ? (struct stat){0} : st;
+	return users_stat(path, &st) ? (struct stat){0} : st;
 }
 
 void uid_owners_read(struct uid_owners *o, const char *path)

@@ -4,6 +4,7 @@
 #include <grp.h>
 #include <limits.h>
 #include <pwd.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -12,6 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -74,6 +78,81 @@ static void test_ranges(void **state)
 	users_each_range(path, note_range, said);
 }
 
+/* ---- files that are kept ---- */
+
+#define CHECK(what)                                                                \
+	do {                                                                       \
+		if (!(what)) {                                                     \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #what); \
+			_exit(1);                                                  \
+		}                                                                  \
+	} while (0)
+
+static void write_etc(const char *path, const char *text)
+{
+	_cleanup_fclose_ FILE *file = fopen(path, "we");
+
+	CHECK(file && fputs(text, file) >= 0);
+}
+
+static void note_user(void *ctx, const struct user *user)
+{
+	strcat(strcat(ctx, user->name), " ");
+}
+
+static bool are(const char *wanted)
+{
+	char said[256] = "";
+
+	users_each(note_user, said);
+	return !strcmp(said, wanted);
+}
+
+static void look_up_no_more_than_needed(void)
+{
+	char said[256] = "";
+	struct stat st;
+
+	CHECK(!unshare(CLONE_NEWNS) &&
+	      !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
+	CHECK(!mount("test", "/etc", "tmpfs", 0, NULL));
+	write_etc("/etc/passwd", "a:x:1:1:::\n");
+	users_keep_files();
+	CHECK(are("a ") && are("a "));
+	CHECK(!rename("/etc/passwd", "/etc/other"));
+	write_etc("/etc/passwd", "b:x:1:1:::\n");
+	CHECK(are("a ")); /* it is not looked up while the file is there */
+	CHECK(!unlink("/etc/other"));
+	CHECK(are("b ") && !users_stat("/etc/passwd", &st) && st.st_size == 11);
+	CHECK(!unlink("/etc/passwd"));
+	CHECK(are("b "));
+	write_etc("/etc/passwd", "c:x:1:1:::\n");
+	CHECK(are("c "));
+	/* One that was not there is not looked up at all. */
+	write_etc("/etc/subuid", "c:100000:65536\n");
+	users_each_range("/etc/subuid", note_range, said);
+	CHECK(!*said && users_stat("/etc/subuid", &st));
+}
+
+static void test_kept_files(void **state)
+{
+	int status;
+	pid_t pid;
+
+	(void)state;
+	if (geteuid()) {
+		print_message("skipped: only root mounts another /etc\n");
+		skip();
+	}
+	pid = fork();
+	if (!pid) {
+		look_up_no_more_than_needed();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 static int compare(const void *a, const void *b)
 {
 	gid_t x = *(const gid_t *)a, y = *(const gid_t *)b;
@@ -131,6 +210,7 @@ int main(void)
 		cmocka_unit_test(test_by_name),
 		cmocka_unit_test(test_by_uid),
 		cmocka_unit_test(test_ranges),
+		cmocka_unit_test(test_kept_files),
 		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_groups_of_nobody_known),
 		cmocka_unit_test(test_suggestions),
