@@ -36,6 +36,9 @@ struct tenant {
 /* /proc, which any user may hold, too. */
 #define TENANT_OF_PROC ((struct tenant){.container = UINT64_C(3)})
 
+/* Perf maps in the machine's own /tmp, which any user may hold, too. */
+#define TENANT_OF_TMP ((struct tenant){.container = UINT64_C(4)})
+
 /* Helpers that got stuck before they served anybody. */
 #define TENANT_HELPERS UINT64_C(2)
 

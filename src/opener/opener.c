@@ -593,6 +593,8 @@ static const char *kind_of(struct tenant who)
 		return "/proc itself, user";
 	if (who.container == TENANT_FOLDERS)
 		return "folders of user";
+	if (who.container == TENANT_OF_TMP.container)
+		return "/tmp, user";
 	return who.container ? "a target of a container, user" : "a target of user";
 }
 

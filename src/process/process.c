@@ -176,6 +176,12 @@ void perf_map_look(struct process *p, struct strpool *pool, struct fd_budget *bu
 		snprintf(path, sizeof(path), "/tmp/perf-%u.map", p->ns_tgid);
 		f->path = strpool_add(pool, path);
 		how = rules_for(p, f->path, JIT_FILE_RULES, PERF_MAP_MAX_BYTES);
+		/*
+		 * The name is new in a folder that all share. Who holds that is not known, but
+		 * it is not the JIT's user: no link is followed, and no other file system.
+		 */
+		if (p->has_machines_root)
+			how.who = TENANT_OF_TMP;
 		has_place = fd_budget_take(budget, p->tenant);
 		fd = has_place ? safe_open(&how, &facts) : -EMFILE;
 		if (fd < 0 && has_place)

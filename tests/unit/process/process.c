@@ -10,7 +10,9 @@
 
 #include <cmocka.h>
 
+#include "base/cleanup.h"
 #include "fake_proc.h"
+#include "lib/slow_opener.h"
 #include "process/image.h"
 
 #define TICK     10000000ull
@@ -122,6 +124,44 @@ static void nothing_is_opened_for_who_is_not_known(void **state)
 	process_table_refresh(table, now);
 	assert_int_equal(p->perf_map.fd, -1);
 	assert_int_equal(p->perf_map.open_errno, ESRCH);
+}
+
+/* Who holds the machine's /tmp takes perf maps from others, and nothing else. */
+static void a_held_tmp_is_nobodys(void **state)
+{
+	struct look look = {.where = LOOK_BELOW, .what = LOOK_FACTS, .name = "."};
+	_cleanup_close_ int dir = open("/", O_PATH | O_CLOEXEC);
+	struct tenant user = {.uid = 4711};
+	struct process *p;
+
+	(void)state;
+	put("/tmp/perf-100.map", "1000 10 f\n");
+	fake_process_add(&fake, &(struct fake_process){.pid = 1, .start_ticks = 1});
+	assert_int_equal(process_table_scan(table, NULL, 0, NULL), 0);
+	process_table_first_sample(table, IMAGE(1, TICK, 1), now);
+	assert_int_equal(opener_begin(NULL), 0);
+	slow_opener_hold(TENANT_OF_TMP);
+	p = start(JIT_LINE, 0);
+	assert_true(p->has_machines_root);
+	assert_int_equal(p->perf_map.fd, -1);
+	assert_int_equal(p->perf_map.open_errno, EBUSY);
+	assert_int_equal(opener_look_at(dir, user, &look), 0);
+	opener_end();
+}
+
+/* In another root, or mount namespace, its owner may have mounted anything. */
+static void a_tmp_of_another_root_is_the_users(void **state)
+{
+	struct process *p;
+
+	(void)state;
+	put("/tmp/perf-100.map", "1000 10 f\n");
+	assert_int_equal(opener_begin(NULL), 0);
+	slow_opener_hold(TENANT_OF_TMP);
+	p = start(JIT_LINE, 0);
+	assert_false(p->has_machines_root);
+	assert_int_equal(p->perf_map.open_errno, 0);
+	opener_end();
 }
 
 static void only_who_has_jit_code_is_asked(void **state)
@@ -347,6 +387,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(opened_by_the_number_inside),
 		TEST(nothing_is_opened_for_who_is_not_known),
+		TEST(a_held_tmp_is_nobodys),
+		TEST(a_tmp_of_another_root_is_the_users),
 		TEST(only_who_has_jit_code_is_asked),
 		TEST(growth_is_noted),
 		TEST(a_long_history_is_thinned),
