@@ -123,15 +123,20 @@ static bool has_room(const struct quota *q, struct tenant who, uint64_t nr)
 	return !pays(q, who) || (a ? a->nr : 0) + nr <= q->max / PARTS;
 }
 
+/* Returns who has room, else the first. */
+static struct tenant choose(const struct quota *q, const struct payers *payers,
+			    uint64_t nr)
+{
+	for (size_t i = 0; i < payers->nr; i++)
+		if (has_room(q, payers->items[i], nr))
+			return payers->items[i];
+	return payers->nr ? payers->items[0] : (struct tenant){0};
+}
+
 bool quota_take_any(struct quota *q, const struct payers *payers, uint64_t nr,
 		    struct tenant *ret)
 {
-	*ret = payers->nr ? payers->items[0] : (struct tenant){0};
-	for (size_t i = 0; i < payers->nr; i++)
-		if (has_room(q, payers->items[i], nr)) {
-			*ret = payers->items[i];
-			break;
-		}
+	*ret = choose(q, payers, nr);
 	return quota_take(q, *ret, nr);
 }
 
@@ -141,6 +146,11 @@ void quota_add(struct quota *q, struct tenant who, uint64_t nr)
 
 	if (a)
 		a->nr += nr;
+}
+
+void quota_add_any(struct quota *q, const struct payers *payers, uint64_t nr)
+{
+	quota_add(q, choose(q, payers, nr), nr);
 }
 
 bool quota_refuse(struct quota *q, struct tenant who, uint64_t nr)

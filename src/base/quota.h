@@ -99,6 +99,9 @@ bool quota_take_any(struct quota *q, const struct payers *payers, uint64_t nr,
 /** Counts @nr places that @who has got without a question. */
 void quota_add(struct quota *q, struct tenant who, uint64_t nr);
 
+/** quota_add() for whoever has room, else for the first one. */
+void quota_add_any(struct quota *q, const struct payers *payers, uint64_t nr);
+
 /**
  * Refuses @nr places, counted, by a rule of the caller's. Return: false: @who pays for
  * nothing, and is refused nothing.

@@ -131,13 +131,23 @@ static const char *drop(struct strpool *pool)
 	return dropped_text;
 }
 
-const char *strpool_add_n(struct strpool *pool, const char *s, size_t len)
+/* @may_refuse  whoever has its part gets no more */
+static bool charge(struct strpool *pool, size_t bytes, bool may_refuse)
+{
+	struct tenant unused;
+
+	if (may_refuse)
+		return quota_take_any(&pool->quota, &pool->payers, bytes, &unused);
+	quota_add_any(&pool->quota, &pool->payers, bytes);
+	return true;
+}
+
+static const char *add(struct strpool *pool, const char *s, size_t len, bool may_refuse)
 {
 	struct pool_text text = {.s = s, .len = strnlen(s, len)};
 	uint64_t hash = hash_bytes(0, s, text.len);
 	uint32_t item = hashmap_get(&pool->index, hash, text_eq, &text, pool);
 	size_t bytes = text.len + 1 + INDEX_BYTES;
-	struct tenant unused;
 	char *copy;
 
 	if (item != HASHMAP_NONE)
@@ -148,7 +158,7 @@ const char *strpool_add_n(struct strpool *pool, const char *s, size_t len)
 		return drop(pool);
 	if (vec_grow(&pool->strings, &pool->cap, pool->nr + 1, sizeof(*pool->strings),
 		     0) ||
-	    !quota_take_any(&pool->quota, &pool->payers, bytes, &unused))
+	    !charge(pool, bytes, may_refuse))
 		return drop(pool);
 	copy = allocate(pool, text.len + 1);
 	if (!copy || hashmap_add(&pool->index, hash, (uint32_t)pool->nr))
@@ -160,6 +170,16 @@ const char *strpool_add_n(struct strpool *pool, const char *s, size_t len)
 	return copy;
 }
 
+const char *strpool_add_n(struct strpool *pool, const char *s, size_t len)
+{
+	return add(pool, s, len, true);
+}
+
+const char *strpool_move(struct strpool *pool, const char *s)
+{
+	return add(pool, s, strlen(s), false);
+}
+
 const char *strpool_add(struct strpool *pool, const char *s)
 {
 	return s ? strpool_add_n(pool, s, strlen(s)) : strpool_add_n(pool, "", 0);
@@ -168,11 +188,9 @@ const char *strpool_add(struct strpool *pool, const char *s)
 const char *strpool_add_namesake(struct strpool *pool, const char *s)
 {
 	size_t size = strlen(s) + 1;
-	struct tenant unused;
 	char *copy = NULL;
 
-	if (size <= pool->max_bytes - pool->bytes &&
-	    quota_take_any(&pool->quota, &pool->payers, size, &unused))
+	if (size <= pool->max_bytes - pool->bytes && charge(pool, size, true))
 		copy = allocate(pool, size);
 	if (!copy)
 		return strpool_add(pool, s);

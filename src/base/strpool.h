@@ -40,6 +40,12 @@ void strpool_each_refused(struct strpool *pool, quota_refused_fn fn, void *ctx);
 const char *strpool_add(struct strpool *pool, const char *s);
 
 /**
+ * Adds a string of the pool that this one replaces: it counts for who is served, who is
+ * not refused it, but gets no new ones while over its part.
+ */
+const char *strpool_move(struct strpool *pool, const char *s);
+
+/**
  * Adds another string with the same text, at an address of its own. If there is no
  * room: like strpool_add().
  */

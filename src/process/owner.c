@@ -541,11 +541,13 @@ void owner_set_pool(struct process_owner *owner, struct strpool *pool)
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (*names[i])
-			*names[i] = strpool_add(pool, *names[i]);
+			*names[i] = strpool_move(pool, *names[i]);
 }
 
 void process_owners_set_pool(struct process_owners *o, struct strpool *pool)
 {
-	for (size_t i = 0; i < o->nr_cgroups; i++)
+	for (size_t i = 0; i < o->nr_cgroups; i++) {
+		strpool_serve(pool, o->cgroups[i]->payer);
 		owner_set_pool(&o->cgroups[i]->owner, pool);
+	}
 }

@@ -83,11 +83,12 @@ void process_read_command(struct process_table *t, struct process *p)
 static void move_name(struct strpool *pool, const char **name)
 {
 	if (*name)
-		*name = strpool_add(pool, *name);
+		*name = strpool_move(pool, *name);
 }
 
 static void move_image(struct strpool *pool, struct process *p)
 {
+	strpool_serve(pool, p->tenant);
 	owner_set_pool(&p->owner, pool);
 	move_name(pool, &p->perf_map.path);
 	move_name(pool, &p->jitdump.path);
@@ -103,8 +104,13 @@ void process_table_set_pool(struct process_table *t, struct strpool *pool)
 		if (t->images[i])
 			move_image(pool, &t->images[i]->proc);
 	process_owners_set_pool(t->owners, pool);
-	for (size_t i = 0; i < file_cache_count(t->files); i++)
-		move_name(pool, &file_cache_at(t->files, i)->path);
+	for (size_t i = 0; i < file_cache_count(t->files); i++) {
+		struct target_file *f = file_cache_at(t->files, i);
+
+		strpool_serve_any(pool, &f->payers);
+		move_name(pool, &f->path);
+	}
+	strpool_serve(pool, (struct tenant){0});
 	t->pool = pool;
 }
 

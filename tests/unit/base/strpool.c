@@ -57,6 +57,34 @@ static void test_a_tenant_leaves_room_to_others(void **state)
 	assert_string_equal(strpool_add_namesake(pool, "x"), "x");
 }
 
+/* What a pool had that is replaced is kept, and counts for its owner. */
+static void test_moved_strings_are_kept(void **state)
+{
+	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(8192);
+	char text[16];
+
+	(void)state;
+	strpool_share(pool);
+	strpool_serve(pool, (struct tenant){.uid = 1000});
+	for (int i = 0; i < 60; i++) {
+		snprintf(text, sizeof(text), "name %d", i);
+		assert_string_equal(strpool_move(pool, text), text);
+	}
+	assert_ptr_equal(strpool_move(pool, text), strpool_add(pool, text));
+	assert_string_equal(strpool_add(pool, "new"), DROPPED);
+	/* Any of them pays. */
+	strpool_serve_any(
+		pool, &(struct payers){.items = {{.uid = 1000}, {.uid = 1001}}, .nr = 2});
+	for (int i = 0; i < 60; i++) {
+		snprintf(text, sizeof(text), "both's %d", i);
+		strpool_move(pool, text);
+	}
+	strpool_serve(pool, (struct tenant){.uid = 1001});
+	assert_string_equal(strpool_add(pool, "new"), DROPPED);
+	strpool_serve(pool, (struct tenant){.uid = 1002});
+	assert_string_equal(strpool_add(pool, "new"), "new");
+}
+
 static void test_empty_and_null(void **state)
 {
 	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(1 << 20);
@@ -181,6 +209,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_tenant_leaves_room_to_others),
+		cmocka_unit_test(test_moved_strings_are_kept),
 		cmocka_unit_test(test_interns),
 		cmocka_unit_test(test_empty_and_null),
 		cmocka_unit_test(test_many),

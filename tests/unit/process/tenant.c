@@ -560,6 +560,70 @@ static void names_are_left_to_others(void **state)
 	assert_string_equal(strpool_add(pool, "root's"), "root's");
 }
 
+/* Maps files with names of their own. Return: how many have them. */
+static int map_names(uint32_t pid, int nr)
+{
+	static uint64_t i;
+	const struct process *p = process_table_newest(table, pid);
+	int nr_named = 0;
+
+	for (uint64_t end = i + (uint64_t)nr; i < end; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "/%llu", (unsigned long long)i);
+		process_table_event(table,
+				    &(struct task_event){.kind = TASK_EVENT_MMAP,
+							 .time_ns = now + MS + i,
+							 .pid = pid,
+							 .start = 0x1000000 + i * 0x2000,
+							 .end = 0x1001000 + i * 0x2000,
+							 .prot = 5,
+							 .name = name});
+		nr_named += !strcmp(p->maps.items[p->maps.nr - 1].path, name);
+	}
+	return nr_named;
+}
+
+static void move_names(size_t max_bytes)
+{
+	struct strpool *next = strpool_new(max_bytes);
+
+	strpool_share(next);
+	process_table_set_pool(table, next);
+	strpool_free(pool);
+	pool = next;
+}
+
+/* However often the pool is replaced. */
+static void names_that_survive_stay_their_owners(void **state)
+{
+	const struct process *p;
+	int nr_named;
+
+	(void)state;
+	add(30, 1000, "0::/\n");
+	add(40, 1001, "0::/\n");
+	move_names(1 << 14);
+	scan();
+	p = process_table_newest(table, 30);
+	nr_named = map_names(30, 100);
+	assert_in_range(nr_named, 50, 99);
+	for (int i = 0; i < 4; i++) {
+		move_names(1 << 14);
+		assert_string_equal(p->maps.items[0].path, "/bin/fake");
+		assert_string_equal(p->maps.items[nr_named].path,
+				    strpool_add(pool, p->maps.items[nr_named].path));
+		assert_string_not_equal(p->maps.items[nr_named].path, "[too many names]");
+		assert_int_equal(map_names(30, 50), 0);
+	}
+	/* None is lost if they are more than the part. */
+	move_names(1 << 13);
+	assert_string_not_equal(p->maps.items[nr_named].path, "[too many names]");
+	assert_int_equal(map_names(30, 1), 0);
+	assert_int_equal(map_names(40, 9), 9);
+	assert_string_equal(strpool_add(pool, "root's"), "root's");
+}
+
 /* What root has mapped for a user's program before it becomes his. */
 static void mappings_of_a_new_user_are_limited(void **state)
 {
@@ -746,6 +810,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(code_goes_with_the_user, setup, teardown),
 		cmocka_unit_test_setup_teardown(names_are_left_to_others, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(names_that_survive_stay_their_owners,
+						setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
