@@ -591,8 +591,8 @@ const struct option_row option_rows[] = {
 	 .help = "with -b: rows of a table (default 20); 0: all",
 	 "a number of rows from 0 to 1000", MEMBER(top.nr_rows), .max = BOARD_MAX_ROWS},
 	{"keep", 0, "N", ON_RECORD, parse_number,
-	 .help = "keep only the newest N files of windows",
-	 "a number of files from 1 to 1000000", MEMBER(sampling.keep_files), .min = 1,
+	 .help = "keep only the files of the newest N windows",
+	 "a number of windows from 1 to 1000000", MEMBER(sampling.keep_windows), .min = 1,
 	 .max = 1000000},
 	{"max-size", 0, "BYTES", ON_RECORD, parse_max_size,
 	 .help = "keep only the newest files of windows, up to this size in all: 500M, "

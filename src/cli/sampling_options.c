@@ -255,7 +255,7 @@ int sampling_check_source(struct sampling *s, struct error *err)
 
 int sampling_check_window(const struct sampling *s, struct error *err)
 {
-	if (!s->window_s && (s->keep_files || s->max_size_bytes || s->group_reads))
+	if (!s->window_s && (s->keep_windows || s->max_size_bytes || s->group_reads))
 		return usage(err, "--keep, --max-size and --group-read go with "
 				  "--window");
 	if (s->window_s > 0 && !strcmp(s->output, "-"))

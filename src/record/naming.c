@@ -27,11 +27,22 @@ static uint64_t memory_limit(const struct sampling *o)
 	return (uint64_t)DEFAULT_MEMORY_MIB << 20;
 }
 
+/*
+ * At most half of the memory: names that survive a renewal are there twice, and a tenant's
+ * part of them alone must not begin a new file.
+ */
+static size_t max_name_bytes(const struct naming *n)
+{
+	uint64_t half = n->memory_bytes / 2;
+
+	if (n->config->limits.name_bytes)
+		return n->config->limits.name_bytes;
+	return half && half < POOL_MAX_BYTES ? half : POOL_MAX_BYTES;
+}
+
 static struct strpool *new_names(const struct naming *n)
 {
-	size_t bytes = n->config->limits.name_bytes;
-
-	struct strpool *pool = strpool_new(bytes ? bytes : POOL_MAX_BYTES);
+	struct strpool *pool = strpool_new(max_name_bytes(n));
 
 	if (pool && !target_follows_processes(&n->config->target))
 		strpool_share(pool);

@@ -81,7 +81,7 @@ void output_init(struct output *out, const struct sampling *o)
 {
 	*out = (struct output){.config = o,
 			       .files = {.output = o->output,
-					 .keep = o->keep_files,
+					 .keep = o->keep_windows,
 					 .max_bytes = o->max_size_bytes,
 					 .group_reads = o->group_reads}};
 	out->folder.fd = -1;

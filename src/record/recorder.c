@@ -84,6 +84,7 @@ struct recorder {
 		enum pass_kind kind;
 		uint64_t begin_ns; /* of the drain before it; CLOCK_MONOTONIC */
 		bool is_full; /* it was begun because memory is full */
+		bool is_early; /* memory is full still: the file is not the window's last */
 		bool follows_folder; /* it was begun by SIGHUP */
 		bool is_windows_file; /* otherwise the file named by -o itself */
 		int rc; /* result of writing the file */
@@ -245,7 +246,8 @@ static int window_begin(struct recorder *r, struct error *err)
 	r->intake.rate.lowest_level = r->intake.rate.level;
 	w->begin_ns = w->end_ns;
 	w->begin_wall_ns = w->end_wall_ns;
-	w->id = (struct window_id){0};
+	w->id = (struct window_id){.goes_on = r->pass.is_early && !r->pass.rc &&
+					      r->config->window_s > 0};
 	if (r->config->taker && !r->pass.is_full) {
 		naming_clear_profile(&r->naming);
 	} else {
@@ -420,8 +422,10 @@ static void pass_named(struct recorder *r)
 		malloc_trim(0);
 		p->is_full = naming_is_full(&r->naming);
 	}
-	if (p->is_full)
+	if (p->is_full) {
+		p->is_early = p->kind != PASS_WINDOW;
 		p->kind = PASS_WINDOW;
+	}
 	/* No snapshot after sampling: the last file is written next. */
 	if (!r->intake.sampling && p->kind == PASS_SNAPSHOT)
 		p->kind = PASS_KEEP;

@@ -49,7 +49,7 @@ struct sampling {
 	double delay_s;
 	double window_s; /* length of a window; 0: one file */
 	const struct window_taker *taker; /* takes the windows; NULL: files do */
-	uint32_t keep_files; /* newest windows kept; 0: all */
+	uint32_t keep_windows; /* newest windows kept; 0: all */
 	uint64_t max_size_bytes; /* of all files of windows; 0: no limit */
 	bool group_reads; /* files of windows, too */
 	uint64_t memory_bytes; /* resident limit; 0: not given */

@@ -95,23 +95,70 @@ int window_compare(const struct window_id *a, const struct window_id *b)
 	return (a->number > b->number) - (a->number < b->number);
 }
 
-size_t window_surplus(const uint64_t *sizes_bytes, size_t nr, size_t keep,
-		      uint64_t max_bytes)
+static bool is_same_window(const struct window_turn *a, const struct window_turn *b)
+{
+	return a->window == b->window && (a->window || a->id.begin_s == b->id.begin_s);
+}
+
+/* Marks the files of all windows but the newest. */
+static void mark_old_windows(struct window_turn *files, size_t nr, size_t keep)
+{
+	size_t nr_windows = 0;
+
+	for (size_t i = nr; i--;) {
+		if (i == nr - 1 || !is_same_window(&files[i], &files[i + 1]))
+			nr_windows++;
+		files[i].is_surplus = keep && nr_windows > keep;
+	}
+}
+
+/* What the limit of bytes, or of files, counts. */
+static uint64_t amount(const struct window_turn *files, size_t nr, bool in_bytes)
 {
 	uint64_t sum = 0;
-	size_t stay = 0;
 
-	while (stay < nr && (!keep || stay < keep)) {
-		uint64_t size = sizes_bytes[nr - 1 - stay];
+	for (size_t i = 0; i < nr; i++)
+		if (!files[i].is_surplus)
+			sum += in_bytes ? files[i].bytes : 1;
+	return sum;
+}
 
-		if (max_bytes && stay && (size > max_bytes || sum > max_bytes - size))
-			break;
-		sum += size;
-		stay++;
-		if (max_bytes && sum > max_bytes)
-			break; /* even the newest file alone is too large */
+/* Marks the oldest files of windows that have more than @part, until all have @max. */
+static void mark_over(struct window_turn *files, size_t nr, bool in_bytes, uint64_t max,
+		      uint64_t part)
+{
+	uint64_t sum = amount(files, nr, in_bytes);
+
+	for (size_t begin = 0, end; begin < nr; begin = end) {
+		uint64_t of_window;
+
+		for (end = begin; end < nr && is_same_window(&files[begin], &files[end]);)
+			end++;
+		of_window = amount(files + begin, end - begin, in_bytes);
+		for (size_t i = begin; i < end && i + 1 < nr; i++) {
+			uint64_t nr_more = in_bytes ? files[i].bytes : 1;
+
+			if (sum <= max || of_window <= part)
+				break;
+			if (files[i].is_surplus)
+				continue;
+			files[i].is_surplus = true;
+			sum -= nr_more;
+			of_window -= nr_more;
+		}
 	}
-	return nr - stay;
+}
+
+void window_find_surplus(struct window_turn *files, size_t nr, size_t keep,
+			 uint64_t max_bytes)
+{
+	mark_old_windows(files, nr, keep);
+	if (keep)
+		mark_over(files, nr, false, keep * WINDOW_MAX_FILES, WINDOW_MAX_FILES);
+	if (keep && max_bytes)
+		mark_over(files, nr, true, max_bytes, max_bytes / keep);
+	if (max_bytes)
+		mark_over(files, nr, true, max_bytes, 0);
 }
 
 #define MAX_FILES (1u << 20) /* read in one folder */
@@ -166,7 +213,9 @@ static void add_turn(struct window_files *w, const struct window_id *id)
 	if (vec_grow(&w->turns, &w->cap_turns, w->nr_turns + 1, sizeof(*w->turns), 0))
 		return;
 	memmove(w->turns + at + 1, w->turns + at, (w->nr_turns - at) * sizeof(*w->turns));
-	w->turns[at] = (struct window_turn){.id = *id, .turn = ++w->nr_written};
+	w->nr_windows += !id->goes_on;
+	w->turns[at] = (struct window_turn){
+		.id = *id, .turn = ++w->nr_written, .window = w->nr_windows};
 	w->nr_turns++;
 }
 
@@ -395,29 +444,27 @@ static int remove_file(struct window_files *w, const struct window_id *id)
 	return 0;
 }
 
-/* Removes the oldest files: at least @at_least, and those over the limits. */
-static int prune(struct window_files *w, size_t at_least)
+/* Removes the files over the limits. @disk_is_full  one at least */
+static int prune(struct window_files *w, bool disk_is_full)
 {
 	_cleanup_free_ struct window_turn *files = NULL;
-	_cleanup_free_ uint64_t *sizes = NULL;
 	int rc = list_existing(w);
-	size_t nr = w->nr_turns, nr_over;
+	size_t nr = w->nr_turns;
 
 	if (rc || !nr)
 		return rc;
 	files = calloc(nr, sizeof(*files));
-	sizes = calloc(nr, sizeof(*sizes));
-	if (!files || !sizes)
+	if (!files)
 		return -ENOMEM;
 	memcpy(files, w->turns, nr * sizeof(*files));
 	qsort(files, nr, sizeof(*files), by_age);
-	for (size_t i = 0; i < nr; i++)
-		sizes[i] = files[i].bytes;
-	nr_over = window_surplus(sizes, nr, w->keep, w->max_bytes);
-	if (nr_over < at_least)
-		nr_over = at_least < nr ? at_least : nr;
-	for (size_t i = 0; i < nr_over; i++) {
-		int failed = remove_file(w, &files[i].id);
+	window_find_surplus(files, nr, w->keep, w->max_bytes);
+	if (disk_is_full)
+		mark_over(files, nr, false, nr - 1, WINDOW_MAX_FILES);
+	if (disk_is_full && amount(files, nr, false) == nr)
+		files[0].is_surplus = true;
+	for (size_t i = 0; i < nr; i++) {
+		int failed = files[i].is_surplus ? remove_file(w, &files[i].id) : 0;
 
 		if (failed)
 			rc = failed;
@@ -456,24 +503,31 @@ static int write_window(struct window_files *w, struct window_id *id, bool may_r
 	int fd = -1, rc = write_named(w, id, may_replace, data, len, &fd);
 
 	/*
-	 * The disk is full: remove the oldest file, which goes next anyway, and retry.
+	 * The disk is full: remove the file that goes next anyway, and retry.
 	 */
-	if ((rc == -ENOSPC || rc == -EDQUOT) && has_limits(w) && !prune(w, 1))
+	if ((rc == -ENOSPC || rc == -EDQUOT) && has_limits(w) && !prune(w, true))
 		rc = write_named(w, id, may_replace, data, len, &fd);
 	if (rc)
 		return rc;
 	cleanup_closep(&w->newest_fd);
 	w->newest_fd = fd;
 	add_turn(w, id);
+	w->last = *id;
 	return w->group_reads && fchmod(fd, 0640) ? -errno : 0;
 }
 
 int window_files_write(struct window_files *w, int64_t begin_s, struct window_id *id,
 		       const void *data, size_t len, struct error *err)
 {
-	struct window_id wanted = {.begin_s = begin_s, .number = 1};
+	struct window_id wanted = {
+		.begin_s = begin_s, .number = 1, .goes_on = id->goes_on};
 	int rc = use_folder(w);
 
+	if (id->goes_on && w->last.number)
+		wanted.begin_s = w->last.begin_s;
+	/* A name that was removed is not given again. */
+	if (wanted.begin_s == w->last.begin_s)
+		wanted.number = w->last.number + 1;
 	if (id->number)
 		wanted = *id;
 	if (!rc)
@@ -486,7 +540,7 @@ int window_files_write(struct window_files *w, int64_t begin_s, struct window_id
 				 w->output);
 	}
 	*id = wanted;
-	rc = has_limits(w) ? prune(w, 0) : 0;
+	rc = has_limits(w) ? prune(w, false) : 0;
 	if (rc)
 		log_warning("cannot remove old files beside %s: %s", w->output,
 			    strerror(-rc));

@@ -622,12 +622,11 @@ static void addresses_beyond_the_maximum_are_told(void **state)
  * fit depends on the machine that runs the test: its processes are scanned at the
  * start.
  */
-static void names_beyond_the_maximum_are_told(void **state)
+static void record_names_beyond(struct sampling o)
 {
 	char paths[100][128];
 	uint64_t nr;
 
-	(void)state;
 	begin_program(&program, "/bin/program");
 	for (uint64_t i = 0; i < ARRAY_SIZE(paths); i++) {
 		uint64_t at = UINT64_C(0x10000000) + (i << 20);
@@ -637,12 +636,24 @@ static void names_beyond_the_maximum_are_told(void **state)
 		fake_sample(10, &program, at + 0x100, 1);
 	}
 	fake_signal(500, SIGINT);
-	record((struct sampling){.limits.name_bytes = 10000});
+	record(o);
 	assert_int_equal(files.nr, 1);
 	nr = samples_of(files.profiles[0], "[too many names]");
 	assert_in_range(nr, 10, losses(0)->counted);
 	assert_true(losses(0)->names_dropped >= nr);
 	check_sums();
+}
+
+static void names_beyond_the_maximum_are_told(void **state)
+{
+	(void)state;
+	record_names_beyond((struct sampling){.limits.name_bytes = 10000});
+}
+
+static void names_have_half_of_the_memory(void **state)
+{
+	(void)state;
+	record_names_beyond((struct sampling){.memory_bytes = 20000});
 }
 
 #define MANY_STACKS    100000
@@ -1178,6 +1189,27 @@ static void memory_ends_a_window(void **state)
 	check_sums();
 }
 
+/* All files of a window count as one, and have its name. */
+static void files_of_a_full_memory_are_of_their_window(void **state)
+{
+	static const uint64_t much = 80 << 20;
+
+	(void)state;
+	begin_program(&program, "/bin/program");
+	fake_samples(1, 3001, &program, IP);
+	fake_call(1250, fill_memory, (void *)&much);
+	fake_signal(3000, SIGINT);
+	record((struct sampling){
+		.window_s = 1, .memory_bytes = 100 << 20, .keep_windows = 2});
+	assert_int_equal(files.nr, 3);
+	assert_int_equal(losses(0)->counted, 300);
+	assert_int_equal(losses(1)->counted, 700);
+	assert_int_equal(losses(2)->counted, 1000);
+	assert_null(strstr(files.names[0], "_02"));
+	assert_non_null(strstr(files.names[1], "_02"));
+	assert_null(strstr(files.names[2], "_02"));
+}
+
 /* Rows that wait while a file is written are bounded. */
 static void rows_beside_a_file_are_bounded(void **state)
 {
@@ -1497,6 +1529,7 @@ int main(void)
 		REPLAY(mappings_beyond_the_maximum_are_told),
 		REPLAY(addresses_beyond_the_maximum_are_told),
 		REPLAY(names_beyond_the_maximum_are_told),
+		REPLAY(names_have_half_of_the_memory),
 		REPLAY(many_stacks_are_counted),
 		REPLAY(many_stacks_beyond_the_limits_are_told),
 		REPLAY(processes_without_a_name_are_told),
@@ -1517,6 +1550,7 @@ int main(void)
 		REPLAY(samples_of_a_file_that_fails_are_kept),
 		REPLAY(samples_of_a_file_that_fails_take_memory),
 		REPLAY(memory_ends_a_window),
+		REPLAY(files_of_a_full_memory_are_of_their_window),
 		REPLAY(rows_beside_a_file_are_bounded),
 		REPLAY(rows_beside_a_slow_decoder_are_bounded),
 		REPLAY(drains_come_between_the_steps_of_naming),

@@ -82,7 +82,7 @@ static void good_lines(void **state)
 			       &o, &err),
 			 0);
 	assert_true(o.sampling.window_s == 90);
-	assert_int_equal(o.sampling.keep_files, 10);
+	assert_int_equal(o.sampling.keep_windows, 10);
 	assert_int_equal(o.sampling.max_size_bytes, 2048);
 	assert_int_equal(o.sampling.memory_bytes, 128 << 20);
 	options_deinit(&o);

@@ -97,8 +97,9 @@ static void names_that_are_too_long(void **state)
 static void order(void **state)
 {
 	static const struct window_id ids[] = {
-		{BEGIN_S, 1},  {BEGIN_S, 2},     {BEGIN_S, 10},
-		{BEGIN_S, 99}, {BEGIN_S + 1, 1},
+		{.begin_s = BEGIN_S, .number = 1},     {.begin_s = BEGIN_S, .number = 2},
+		{.begin_s = BEGIN_S, .number = 10},    {.begin_s = BEGIN_S, .number = 99},
+		{.begin_s = BEGIN_S + 1, .number = 1},
 	};
 	char before[PATH_MAX], path[PATH_MAX];
 
@@ -114,23 +115,67 @@ static void order(void **state)
 	}
 }
 
+/*
+ * @windows  the window of each file, oldest first; '.': of an earlier run, one a second
+ * @sizes    of them, a digit each
+ * @want     'x' for what goes
+ */
+static void expect_surplus(const char *windows, const char *sizes, size_t keep,
+			   uint64_t max_bytes, const char *want)
+{
+	struct window_turn files[32];
+	char got[33] = "";
+	size_t nr = strlen(windows);
+
+	for (size_t i = 0; i < nr; i++)
+		files[i] = (struct window_turn){
+			.id.begin_s = windows[i] == '.' ? (int64_t)i : 0,
+			.window = windows[i] == '.' ? 0 : (uint64_t)windows[i],
+			.bytes = (uint64_t)(sizes[i] - '0')};
+	window_find_surplus(files, nr, keep, max_bytes);
+	for (size_t i = 0; i < nr; i++)
+		got[i] = files[i].is_surplus ? 'x' : '-';
+	assert_string_equal(got, want);
+}
+
 static void surplus(void **state)
 {
-	static const uint64_t sizes[] = {10, 20, 30, 40, 50};
-
 	(void)state;
-	assert_int_equal(window_surplus(sizes, 5, 0, 0), 0);
-	assert_int_equal(window_surplus(sizes, 5, 5, 0), 0);
-	assert_int_equal(window_surplus(sizes, 5, 2, 0), 3);
-	assert_int_equal(window_surplus(sizes, 5, 9, 0), 0);
-	assert_int_equal(window_surplus(sizes, 5, 0, 150), 0);
-	assert_int_equal(window_surplus(sizes, 5, 0, 149), 1);
-	assert_int_equal(window_surplus(sizes, 5, 0, 120), 2);
-	assert_int_equal(window_surplus(sizes, 5, 0, 89), 4);
-	assert_int_equal(window_surplus(sizes, 5, 1, 120), 4);
+	expect_surplus("abcde", "12345", 0, 0, "-----");
+	expect_surplus("abcde", "12345", 5, 0, "-----");
+	expect_surplus("abcde", "12345", 2, 0, "xxx--");
+	expect_surplus("abcde", "12345", 9, 0, "-----");
+	expect_surplus("abcde", "12345", 0, 15, "-----");
+	expect_surplus("abcde", "12345", 0, 14, "x----");
+	expect_surplus("abcde", "12345", 0, 12, "xx---");
+	expect_surplus("abcde", "12345", 0, 8, "xxxx-");
+	expect_surplus("abcde", "12345", 1, 12, "xxxx-");
 	/* The newest file stays, however large it is. */
-	assert_int_equal(window_surplus(sizes, 5, 0, 1), 4);
-	assert_int_equal(window_surplus(sizes, 0, 1, 1), 0);
+	expect_surplus("abcde", "12345", 0, 1, "xxxx-");
+	expect_surplus("", "", 1, 1, "");
+	/* Files of an earlier run: those of one second are of one window. */
+	expect_surplus("..a", "111", 2, 0, "x--");
+}
+
+/* However many files a window has, and however large they are, others stay. */
+static void windows_leave_room_to_others(void **state)
+{
+	(void)state;
+	/* All files of a window count as one. */
+	expect_surplus("abbbc", "11111", 3, 0, "-----");
+	expect_surplus("aabbbcd", "1111111", 3, 0, "xx-----");
+	/* Four files for each of three windows. */
+	expect_surplus("abbbbbbbbbbb", "111111111111", 3, 0, "------------");
+	expect_surplus("abbbbbbbbbbbb", "1111111111111", 3, 0, "-x-----------");
+	expect_surplus("abbbbbbbbbbbbc", "11111111111111", 3, 0, "-xx-----------");
+	expect_surplus("abbbbbbbbccccccc", "1111111111111111", 3, 0, "-xxxx-----------");
+	/* Three bytes for each of four windows. */
+	expect_surplus("abbbc", "33333", 4, 12, "-x---");
+	expect_surplus("abc", "391", 4, 12, "-x-");
+	expect_surplus("abcd", "3192", 4, 12, "--x-");
+	expect_surplus("abcd", "3129", 4, 12, "x---");
+	/* The oldest of those that have more. */
+	expect_surplus("abcd", "1553", 4, 12, "-x--");
 }
 
 /* ---- real files ---- */
@@ -231,6 +276,52 @@ static void files_are_kept_by_age(void **state)
 	assert_true(is_there(&w, &ids[2]));
 	assert_false(is_there(&w, &ids[3]));
 	assert_int_equal(access(other, F_OK), 0);
+	window_files_deinit(&w);
+	remove_all(dir);
+}
+
+static struct window_id write_more(struct window_files *w, int64_t begin_s)
+{
+	struct window_id id = {.goes_on = true};
+	struct error err = {0};
+
+	if (window_files_write(w, begin_s, &id, "m", 1, &err))
+		fail_msg("%s", err.text);
+	return id;
+}
+
+/* Whoever fills the memory makes many files, but takes the place of no other window. */
+static void files_of_a_window_share_its_name_and_place(void **state)
+{
+	char dir[SCRATCH_BYTES], output[64];
+	struct window_files w = {.output = output, .keep = 2};
+	struct window_id old, first, more[9], next;
+
+	(void)state;
+	scratch_make(dir, 0700);
+	snprintf(output, sizeof(output), "%s/p.pb.gz", dir);
+	old = write_one(&w, BEGIN_S, "a");
+	first = write_one(&w, BEGIN_S + 60, "b");
+	for (uint32_t i = 0; i < 9; i++) {
+		more[i] = write_more(&w, BEGIN_S + 61 + i);
+		assert_int_equal(more[i].begin_s, BEGIN_S + 60);
+		assert_int_equal(more[i].number, i + 2); /* also if one is removed */
+	}
+	assert_int_equal(count_files(dir), 8);
+	assert_true(is_there(&w, &old));
+	assert_false(is_there(&w, &first) || is_there(&w, &more[1]));
+	assert_true(is_there(&w, &more[2]));
+	next = write_one(&w, BEGIN_S + 120, "c");
+	assert_false(is_there(&w, &old));
+	assert_true(is_there(&w, &more[2]) && is_there(&w, &next));
+	window_files_deinit(&w);
+
+	/* They are one window in a later run, too. */
+	w = (struct window_files){.output = output, .keep = 3};
+	write_one(&w, BEGIN_S + 180, "d");
+	assert_int_equal(count_files(dir), 9);
+	write_one(&w, BEGIN_S + 240, "e");
+	assert_int_equal(count_files(dir), 3);
 	window_files_deinit(&w);
 	remove_all(dir);
 }
@@ -349,9 +440,11 @@ static void two_recordings_of_one_name(void **state)
 	}
 	window_files_deinit(&a);
 	window_files_deinit(&b);
-	/* Both have ended: their files count. */
+	/* Both have ended: their files count, those of a second as one window's. */
 	write_one(&c, BEGIN_S + 9, "c");
-	assert_int_equal(count_files(dir), 2);
+	assert_int_equal(count_files(dir), 3);
+	assert_false(is_there(&c, &ids[1]));
+	assert_true(is_there(&c, &ids[2]) && is_there(&c, &others[2]));
 	window_files_deinit(&c);
 	remove_all(dir);
 }
@@ -457,8 +550,10 @@ int main(void)
 		cmocka_unit_test(names_that_are_too_long),
 		cmocka_unit_test(order),
 		cmocka_unit_test(surplus),
+		cmocka_unit_test(windows_leave_room_to_others),
 		cmocka_unit_test(who_may_read),
 		cmocka_unit_test(files_are_kept_by_age),
+		cmocka_unit_test(files_of_a_window_share_its_name_and_place),
 		cmocka_unit_test(failures_are_said),
 		cmocka_unit_test(the_folder_is_not_what_has_its_name),
 		cmocka_unit_test(two_recordings_of_one_name),
