@@ -421,7 +421,6 @@ static void add_path(struct scripts *s, const char *path, size_t len)
 
 	if (hashmap_get(&s->by_path, hash_pointer(0, path), same_path, path, s) !=
 		    HASHMAP_NONE ||
-	    strlen(path) != len ||
 	    vec_grow(&s->items, &s->cap, s->nr + 1, sizeof(*s->items), SCRIPTS_MAX))
 		return;
 	head = hashmap_get(&s->by_rest, hash, rest_eq, &key, s);
@@ -460,6 +459,8 @@ static void add_load(struct scripts *s, const struct jitdump *jd,
 	if (!name.file_len)
 		return;
 	path = strpool_add_n(s->pool, name.file, name.file_len);
+	if (strlen(path) != name.file_len) /* no room for it, or it has just changed */
+		return;
 	add_path(s, path, name.file_len);
 	if (is_telling(path, name.file_len))
 		return;

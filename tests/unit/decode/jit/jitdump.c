@@ -587,6 +587,26 @@ static void short_damaged_names_need_a_known_position(void **state)
 	      {AT(0x2040), "hot", "/app/server.js", 0, MISS_JIT_NO_LINES});
 }
 
+/* The names of files have no room: the text in their place is shorter than they are. */
+static void damaged_names_without_room(void **state)
+{
+	static const struct dump_entry e[] = {{0x1040, 4, 13, LONG, 16}};
+	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(64);
+	_cleanup_(answer_writer_freep) struct answer_writer *a = answer_writer_new(1);
+	struct query item = {.ip = 0x1010, .first_ns = 15, .last_ns = 20};
+	struct queries q = {.items = &item, .nr = 1};
+	struct wire_writer *d = *state;
+	struct jitdump jd;
+	uint64_t nr_bad;
+
+	dump_header(d, DUMP_PAD_V8, 0);
+	dump_debug(d, 10, 0x1000, e, 1);
+	dump_load(d, 10, 0x1000, 0x40, 1, "JS:*f " LONG ":4:13");
+	assert_true(jitdump_open(d->data, d->len, &jd));
+	assert_int_equal(jitdump_resolve(&jd, &q, pool, a, &nr_bad), 0);
+	assert_int_equal(nr_bad, 1);
+}
+
 /* Replaces each byte by other values: answers stay valid, sanitizers find nothing. */
 static void flipped_bytes_never_harm(void **state)
 {
@@ -646,6 +666,7 @@ int main(void)
 		T(damaged_names_that_fit_two_files),
 		T(damaged_names_of_unknown_files),
 		T(short_damaged_names_need_a_known_position),
+		T(damaged_names_without_room),
 		T(flipped_bytes_never_harm),
 	};
 
