@@ -675,7 +675,8 @@ static int line_source_resolve(struct line_source *s, const struct record *debug
 
 /* Code by its index in the dump; kept only if the dump has MOVEs. */
 struct movable {
-	uint64_t code_index, start_ip, size_bytes, record_off;
+	struct record_load load; /* start_ip: where the code is now */
+	uint64_t record_off;
 };
 
 struct claiming {
@@ -697,7 +698,7 @@ static void claiming_deinit(struct claiming *c)
 
 static bool index_eq(uint32_t item, const void *key, const void *ctx)
 {
-	return ((const struct claiming *)ctx)->movables[item].code_index ==
+	return ((const struct claiming *)ctx)->movables[item].load.code_index ==
 	       *(const uint64_t *)key;
 }
 
@@ -711,7 +712,7 @@ static struct movable *movable_find(struct claiming *c, uint64_t code_index)
 
 static int movable_note(struct claiming *c, const struct movable *m)
 {
-	struct movable *old = movable_find(c, m->code_index);
+	struct movable *old = movable_find(c, m->load.code_index);
 	int rc;
 
 	if (old) {
@@ -722,27 +723,11 @@ static int movable_note(struct claiming *c, const struct movable *m)
 		      sizeof(*c->movables), MAX_MOVABLE);
 	if (rc)
 		return rc == -ENOSPC ? -E2BIG : rc;
-	if (hashmap_add(&c->by_index, hash_u64(0, m->code_index),
+	if (hashmap_add(&c->by_index, hash_u64(0, m->load.code_index),
 			(uint32_t)c->nr_movables))
 		return -ENOMEM;
 	c->movables[c->nr_movables++] = *m;
 	return 0;
-}
-
-/* Finds the LOAD at @record_off, or the one after the DEBUG_INFO there (*ret_debug). */
-static bool load_at(const struct jitdump *jd, uint64_t record_off,
-		    struct record_load *ret, struct record *ret_debug)
-{
-	struct record rec;
-
-	*ret_debug = (struct record){.off = NO_DEBUG};
-	while (jitdump_next(jd, &record_off, &rec) == RECORD_OK) {
-		if (rec.id == RECORD_LOAD)
-			return record_load(jd, &rec, ret);
-		if (rec.id == RECORD_DEBUG_INFO)
-			*ret_debug = rec;
-	}
-	return false;
 }
 
 static bool is_hit(const struct claiming *c, uint64_t start_ip, uint64_t size_bytes)
@@ -767,33 +752,35 @@ static int claim(struct claiming *c, const struct record *rec, uint64_t start_ip
 	return queries_claim(c->queries, &cl, size_bytes);
 }
 
+/* The code is where it is since @rec, its LOAD or a MOVE. */
+static int claim_code(struct claiming *c, const struct record *rec,
+		      const struct movable *m)
+{
+	const struct record_load *load = &m->load;
+
+	if (!is_hit(c, load->start_ip, load->size_bytes))
+		return 0;
+	return claim(c, rec, load->start_ip, load->size_bytes,
+		     strpool_add_n(c->pool, load->name, load->name_len), m->record_off);
+}
+
 /* @record_off  of its DEBUG_INFO if it has one, else of the LOAD */
 static int claim_load(struct claiming *c, const struct record *rec, uint64_t record_off)
 {
-	struct record_load load;
-	struct movable m;
+	struct movable m = {.record_off = record_off};
 	int rc;
 
-	if (!record_load(c->jd, rec, &load)) {
+	if (!record_load(c->jd, rec, &m.load)) {
 		c->nr_bad++;
 		return 0;
 	}
-	m = (struct movable){.code_index = load.code_index,
-			     .start_ip = load.start_ip,
-			     .size_bytes = load.size_bytes,
-			     .record_off = record_off};
 	rc = c->has_moves ? movable_note(c, &m) : 0;
-	if (rc || !is_hit(c, load.start_ip, load.size_bytes))
-		return rc;
-	return claim(c, rec, load.start_ip, load.size_bytes,
-		     strpool_add_n(c->pool, load.name, load.name_len), record_off);
+	return rc ? rc : claim_code(c, rec, &m);
 }
 
 static int claim_move(struct claiming *c, const struct record *rec)
 {
 	struct record_move move;
-	struct record_load load;
-	struct record debug;
 	struct movable *m;
 	int rc;
 
@@ -802,18 +789,15 @@ static int claim_move(struct claiming *c, const struct record *rec)
 		return 0;
 	}
 	m = movable_find(c, move.code_index);
-	if (!m || m->start_ip != move.old_ip || m->size_bytes != move.size_bytes ||
-	    !load_at(c->jd, m->record_off, &load, &debug)) {
+	if (!m || m->load.start_ip != move.old_ip ||
+	    m->load.size_bytes != move.size_bytes) {
 		c->nr_bad++;
 		return 0;
 	}
-	m->start_ip = move.new_ip;
+	m->load.start_ip = move.new_ip;
 	/* The old range first: where both ranges overlap, the later claim wins. */
 	rc = claim(c, rec, move.old_ip, move.size_bytes, NULL, 0);
-	if (rc || !is_hit(c, move.new_ip, move.size_bytes))
-		return rc;
-	return claim(c, rec, move.new_ip, move.size_bytes,
-		     strpool_add_n(c->pool, load.name, load.name_len), m->record_off);
+	return rc ? rc : claim_code(c, rec, m);
 }
 
 static bool has_moves(const struct jitdump *jd)
@@ -917,6 +901,22 @@ static void answer_hit(struct line_source *s, struct answer_writer *a,
 		miss = MISS_NONE;
 	}
 	answer_set(a, owned->index, 0, miss, &frame, 1);
+}
+
+/* Finds the LOAD at @record_off, or the one after the DEBUG_INFO there (*ret_debug). */
+static bool load_at(const struct jitdump *jd, uint64_t record_off,
+		    struct record_load *ret, struct record *ret_debug)
+{
+	struct record rec;
+
+	*ret_debug = (struct record){.off = NO_DEBUG};
+	while (jitdump_next(jd, &record_off, &rec) == RECORD_OK) {
+		if (rec.id == RECORD_LOAD)
+			return record_load(jd, &rec, ret);
+		if (rec.id == RECORD_DEBUG_INFO)
+			*ret_debug = rec;
+	}
+	return false;
 }
 
 /* @owned  all of one record */
