@@ -56,8 +56,7 @@ struct debug_iter {
 	bool broken; /* it ended early; the rest is not valid */
 };
 
-#define SCRIPTS_MAX           65536 /* files; more are not recovered */
-#define SCRIPTS_MAX_POSITIONS (1u << 20) /* of files with short names; same */
+#define SCRIPTS_MAX (1u << 20) /* files and positions; more are not recovered */
 
 struct scripts;
 
@@ -346,30 +345,21 @@ static bool debug_iter_next(struct debug_iter *it, struct debug_entry *ret)
  */
 
 #define LOST_BYTES 16 /* overwritten bytes of a damaged name */
-#define NONE       UINT32_MAX
-
-struct script {
-	const char *path; /* interned */
-	uint32_t next; /* next with the same length and rest; NONE: last */
-};
 
 struct scripts {
 	struct strpool *pool;
-	struct script *items;
+	const char **paths; /* interned; NULL: of more than one file */
 	size_t nr, cap;
-	struct hashmap by_path; /* by pointer */
-	struct hashmap by_rest; /* first of the list with that length and rest */
-	struct hashmap positions; /* hash of (path, line, column); items unused */
+	struct hashmap
+		index; /* by what is left of a name, and its position if that counts */
 };
 
 static void scripts_free(struct scripts *s)
 {
 	if (!s)
 		return;
-	free(s->items);
-	hashmap_deinit(&s->by_path);
-	hashmap_deinit(&s->by_rest);
-	hashmap_deinit(&s->positions);
+	free(s->paths);
+	hashmap_deinit(&s->index);
 	free(s);
 }
 
@@ -379,11 +369,7 @@ static bool is_telling(const char *path, size_t len)
 	return len > LOST_BYTES && memchr(path + LOST_BYTES, '/', len - LOST_BYTES);
 }
 
-struct rest_key {
-	const char *name;
-	size_t len;
-};
-
+/* What is left of a damaged name. Two with the same hash, which is keyed, count as one. */
 static uint64_t rest_hash(const char *name, size_t len)
 {
 	size_t lost = len < LOST_BYTES ? len : LOST_BYTES;
@@ -391,60 +377,24 @@ static uint64_t rest_hash(const char *name, size_t len)
 	return hash_bytes(len, name + lost, len - lost);
 }
 
-static bool rest_eq(uint32_t item, const void *key, const void *ctx)
+static uint64_t position_hash(uint64_t rest, uint32_t line, uint32_t column)
 {
-	const struct scripts *s = ctx;
-	const struct rest_key *want = key;
-	const char *path = s->items[item].path;
-	size_t lost = want->len < LOST_BYTES ? want->len : LOST_BYTES;
-
-	return strlen(path) == want->len &&
-	       !memcmp(path + lost, want->name + lost, want->len - lost);
-}
-
-static uint64_t position_hash(const char *path, uint32_t line, uint32_t column)
-{
-	return hash_u64(hash_pointer(0, path), (uint64_t)line << 32 | column);
-}
-
-static bool same_path(uint32_t item, const void *key, const void *ctx)
-{
-	return ((const struct scripts *)ctx)->items[item].path == key;
+	return hash_u64(rest, (uint64_t)line << 32 | column);
 }
 
 /* Without memory or room, the file is not recovered. */
-static void add_path(struct scripts *s, const char *path, size_t len)
+static void add_path(struct scripts *s, const char *path, uint64_t hash)
 {
-	struct rest_key key = {.name = path, .len = len};
-	uint64_t hash = rest_hash(path, len);
-	uint32_t head;
+	uint32_t i = hashmap_get(&s->index, hash, NULL, NULL, NULL);
 
-	if (hashmap_get(&s->by_path, hash_pointer(0, path), same_path, path, s) !=
-		    HASHMAP_NONE ||
-	    vec_grow(&s->items, &s->cap, s->nr + 1, sizeof(*s->items), SCRIPTS_MAX))
+	if (i != HASHMAP_NONE) {
+		if (s->paths[i] != path)
+			s->paths[i] = NULL;
 		return;
-	head = hashmap_get(&s->by_rest, hash, rest_eq, &key, s);
-	s->items[s->nr] = (struct script){.path = path, .next = NONE};
-	if (hashmap_add(&s->by_path, hash_pointer(0, path), (uint32_t)s->nr))
-		return;
-	if (head == HASHMAP_NONE) {
-		if (hashmap_add(&s->by_rest, hash, (uint32_t)s->nr))
-			return;
-	} else {
-		s->items[s->nr].next = s->items[head].next;
-		s->items[head].next = (uint32_t)s->nr;
 	}
-	s->nr++;
-}
-
-static void add_position(struct scripts *s, const char *path, uint32_t line,
-			 uint32_t column)
-{
-	uint64_t hash = position_hash(path, line, column);
-
-	if (s->positions.nr_items < SCRIPTS_MAX_POSITIONS &&
-	    hashmap_get(&s->positions, hash, NULL, NULL, NULL) == HASHMAP_NONE)
-		(void)hashmap_add(&s->positions, hash, 0);
+	if (!vec_grow(&s->paths, &s->cap, s->nr + 1, sizeof(*s->paths), SCRIPTS_MAX) &&
+	    !hashmap_add(&s->index, hash, (uint32_t)s->nr))
+		s->paths[s->nr++] = path;
 }
 
 static void add_load(struct scripts *s, const struct jitdump *jd,
@@ -454,6 +404,7 @@ static void add_load(struct scripts *s, const struct jitdump *jd,
 	struct debug_iter it;
 	struct jit_name name;
 	const char *path;
+	uint64_t rest;
 
 	jit_name_split(load->name, load->name_len, &name);
 	if (!name.file_len)
@@ -461,16 +412,18 @@ static void add_load(struct scripts *s, const struct jitdump *jd,
 	path = strpool_add_n(s->pool, name.file, name.file_len);
 	if (strlen(path) != name.file_len) /* no room for it, or it has just changed */
 		return;
-	add_path(s, path, name.file_len);
-	if (is_telling(path, name.file_len))
+	rest = rest_hash(path, name.file_len);
+	if (is_telling(path, name.file_len)) {
+		add_path(s, path, rest);
 		return;
-	add_position(s, path, name.start_line, name.start_column);
+	}
+	add_path(s, path, position_hash(rest, name.start_line, name.start_column));
 	if (!name.bytecode_positions || !debug->size ||
 	    !debug_iter_init(&it, jd, debug, load, name.file_len))
 		return;
 	while (debug_iter_next(&it, &entry))
 		if (entry.damaged && entry.file_len == name.file_len)
-			add_position(s, path, entry.line, entry.column);
+			add_path(s, path, position_hash(rest, entry.line, entry.column));
 }
 
 /**
@@ -502,25 +455,13 @@ static struct scripts *scripts_new(const struct jitdump *jd, struct strpool *poo
 /** Returns the file (as V8 wrote it, interned) of a damaged entry, or NULL. */
 static const char *scripts_find(const struct scripts *s, const struct debug_entry *entry)
 {
-	struct rest_key key = {.name = entry->file, .len = entry->file_len};
-	bool telling = is_telling(entry->file, entry->file_len);
-	const char *found = NULL;
-	uint32_t i =
-		hashmap_get(&s->by_rest, rest_hash(key.name, key.len), rest_eq, &key, s);
+	uint64_t hash = rest_hash(entry->file, entry->file_len);
+	uint32_t i;
 
-	if (telling && i != NONE && s->items[i].next == NONE)
-		return s->items[i].path;
-	for (; i != NONE; i = s->items[i].next) {
-		uint64_t hash =
-			position_hash(s->items[i].path, entry->line, entry->column);
-
-		if (hashmap_get(&s->positions, hash, NULL, NULL, NULL) == HASHMAP_NONE)
-			continue;
-		if (found)
-			return NULL;
-		found = s->items[i].path;
-	}
-	return found;
+	if (!is_telling(entry->file, entry->file_len))
+		hash = position_hash(hash, entry->line, entry->column);
+	i = hashmap_get(&s->index, hash, NULL, NULL, NULL);
+	return i == HASHMAP_NONE ? NULL : s->paths[i];
 }
 
 /*
