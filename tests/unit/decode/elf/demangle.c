@@ -100,6 +100,70 @@ static void test_exponential_name_is_stopped(void **state)
 	assert_true(clock() - start < CLOCKS_PER_SEC);
 }
 
+static const char *base36(int n, char ret[3])
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+	snprintf(ret, 3, "%.1s%c", n < 36 ? "" : &digits[n / 36], digits[n % 36]);
+	return ret;
+}
+
+/* f<@before Tn>(@params); Tn is a function of two Tn-1. None of them has a pack. */
+static const char *with_uses(const char *before, int n, const char *params, char *ret,
+			     size_t size)
+{
+	size_t len = (size_t)snprintf(ret, size, "_Z1fI%s", before);
+
+	for (int i = 0; i < n; i++)
+		len += (size_t)snprintf(ret + len, size - len, "Fv");
+	len += (size_t)snprintf(ret + len, size - len, "FifE");
+	for (int i = 0; i < n; i++)
+		len += (size_t)snprintf(ret + len, size - len, "S%s_E",
+					base36(i, (char[3]){0}));
+	snprintf(ret + len, size - len, "Ev%s", params);
+	return ret;
+}
+
+/* a::operator T<T<T ... <int>>>() */
+static const char *with_templates(int n, char *ret, size_t size)
+{
+	size_t len = (size_t)snprintf(ret, size, "_ZN1acv");
+
+	for (int i = 0; i < n; i++)
+		len += (size_t)snprintf(ret + len, size - len, "T_I");
+	len += (size_t)snprintf(ret + len, size - len, "i");
+	for (int i = 0; i < n; i++)
+		len += (size_t)snprintf(ret + len, size - len, "E");
+	snprintf(ret + len, size - len, "Ev");
+	return ret;
+}
+
+/* Nothing is printed meanwhile, so that a full buffer does not stop it. */
+static void test_names_that_take_long_stay_mangled(void **state)
+{
+	char name[1024], buf[256];
+
+	(void)state;
+	with_uses("Dp", 10, "v", name, sizeof(name));
+	assert_ptr_equal(demangle(name, buf, sizeof(buf)), buf);
+	for (int n = 11; n < 60; n++) {
+		with_uses("Dp", n, "v", name, sizeof(name));
+		assert_ptr_equal(demangle(name, buf, sizeof(buf)), name);
+	}
+	with_uses("", 60, "DpOT_", name, sizeof(name)); /* of a parameter */
+	assert_ptr_equal(demangle(name, buf, sizeof(buf)), buf);
+	with_uses("", 60, "DpT_IiE", name, sizeof(name));
+	assert_ptr_equal(demangle(name, buf, sizeof(buf)), name);
+	for (int n = 9; n < 40; n++) {
+		with_templates(n, name, sizeof(name));
+		assert_ptr_equal(demangle(name, buf, sizeof(buf)), name);
+	}
+	assert_string_equal(demangle("_RNvMINtC1a1bFG0_EuEu1f", buf, sizeof(buf)),
+			    "<()>::f");
+	snprintf(name, sizeof(name), "_RNvMINtC1a1bFGzzzzzzzz_EuEu1f");
+	assert_ptr_equal(demangle(name, buf, sizeof(buf)), name);
+}
+
 /* For any bytes demangling ends, stays inside the buffer and terminates the string. */
 static void test_hostile_names(void **state)
 {
@@ -136,6 +200,7 @@ int main(void)
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_output_is_cut),
 		cmocka_unit_test(test_exponential_name_is_stopped),
+		cmocka_unit_test(test_names_that_take_long_stay_mangled),
 		cmocka_unit_test(test_hostile_names),
 	};
 
