@@ -12,6 +12,7 @@
 #include "base/vec.h"
 #include "decode/dwarf/dwarf.h"
 #include "decode/elf/names.h"
+#include "decode/jit/name.h"
 #include "decode/numba/name.h"
 
 /* An address whose frames are resolved. */
@@ -106,6 +107,11 @@ static bool is_stand_in(const char *file)
 	return !strcmp(file, "unknown");
 }
 
+static const char *cut(struct strpool *pool, const char *s)
+{
+	return s ? strpool_add_n(pool, s, JIT_NAME_MAX_BYTES) : "";
+}
+
 static void found(void *ctx, size_t i, enum miss miss, const struct frame *frames,
 		  size_t nr)
 {
@@ -131,9 +137,9 @@ static void found(void *ctx, size_t i, enum miss miss, const struct frame *frame
 			f->line = f->start_line = 0;
 			row->miss = k ? row->miss : MISS_JIT_NO_LINES;
 		}
-		f->function = strpool_add(s->pool, f->function);
-		f->system_name = strpool_add(s->pool, f->system_name);
-		f->file = strpool_add(s->pool, f->file);
+		f->function = cut(s->pool, f->function);
+		f->system_name = cut(s->pool, f->system_name);
+		f->file = cut(s->pool, f->file);
 	}
 }
 
@@ -226,17 +232,26 @@ struct function_row *function_lines_at(const struct line_store *s,
 	return above && ip < f->end_ip ? &s->rows[f->first_row + above - 1] : NULL;
 }
 
-#define MAX_MODULES (1u << 20)
+#define MAX_MODULES   (1u << 20)
+#define MAX_READABLES (1u << 20)
 
 /* The module of a file; both interned. */
 struct file_module {
 	const char *file, *module;
 };
 
+struct readable_name {
+	const char *system; /* interned, as the readable one is */
+	bool numba; /* in an image of Numba */
+	const char *readable; /* "": it is not mangled */
+};
+
 void function_names_deinit(struct function_names *n)
 {
 	free(n->modules);
 	hashmap_deinit(&n->index);
+	free(n->readables);
+	hashmap_deinit(&n->readables_index);
 }
 
 /* ---- modules ---- */
@@ -325,18 +340,45 @@ const char *function_names_last_part(const char *symbol, char *buf, size_t size)
 	return buf;
 }
 
-/* The readable form of a mangled name; @plain is the name in DWARF ("" none). */
-static const char *readable(const struct function_names *n, const char *system,
-			    const char *plain, bool numba)
+static const char *read_mangled(struct strpool *pool, const char *system, bool numba)
 {
 	char buf[NUMBA_NAME_MAX + 32];
 	struct numba_name name;
 
 	if (numba_name_parse(system, &name) && (numba || name.certain))
-		return strpool_add(n->pool, numba_name_text(&name, buf, sizeof(buf)));
-	if (demangle(system, buf, sizeof(buf)) == buf)
-		return strpool_add(n->pool, buf);
-	return *plain ? plain : strpool_add(n->pool, system);
+		return strpool_add(pool, numba_name_text(&name, buf, sizeof(buf)));
+	return strpool_add(pool, demangle(system, buf, sizeof(buf)) == buf ? buf : "");
+}
+
+static bool readable_eq(uint32_t item, const void *key, const void *ctx)
+{
+	const struct readable_name *have =
+		&((const struct function_names *)ctx)->readables[item];
+	const struct readable_name *want = key;
+
+	return have->system == want->system && have->numba == want->numba;
+}
+
+/* The readable form of a mangled name; @plain is the name in DWARF ("" none). */
+static const char *readable(struct function_names *n, const char *system,
+			    const char *plain, bool numba)
+{
+	struct readable_name name = {.system = system, .numba = numba};
+	uint64_t hash = hash_pointer(numba, system);
+	uint32_t i = hashmap_get(&n->readables_index, hash, readable_eq, &name, n);
+
+	if (i != HASHMAP_NONE) {
+		name = n->readables[i];
+	} else {
+		name.readable = read_mangled(n->pool, system, numba);
+		if (!vec_grow(&n->readables, &n->cap_readables, n->nr_readables + 1,
+			      sizeof(*n->readables), MAX_READABLES) &&
+		    !hashmap_add(&n->readables_index, hash, (uint32_t)n->nr_readables))
+			n->readables[n->nr_readables++] = name;
+	}
+	if (*name.readable)
+		return name.readable;
+	return *plain ? plain : system;
 }
 
 /* Adds the module to the name of an inlined function: DWARF has only the last part. */
@@ -367,7 +409,7 @@ static bool is_prange(const char *function)
 }
 
 /* The readable name of a frame; @outer: it is of the function with the symbol. */
-static const char *name_of(const struct function_names *n, const struct frame *f,
+static const char *name_of(struct function_names *n, const struct frame *f,
 			   const struct function_name *name, bool outer)
 {
 	const char *system = *f->system_name || !outer ? f->system_name : name->symbol;
@@ -421,7 +463,7 @@ int function_names_learn(struct function_names *n, const struct line_store *s,
 	return 0;
 }
 
-static void apply_one(const struct function_names *n, struct frame *f,
+static void apply_one(struct function_names *n, struct frame *f,
 		      const struct function_name *name, bool outer)
 {
 	const char *function = name_of(n, f, name, outer);
@@ -437,7 +479,7 @@ static void apply_one(const struct function_names *n, struct frame *f,
 	f->file = file_of(n, f->file);
 }
 
-void function_names_apply(const struct function_names *n, struct line_store *s,
+void function_names_apply(struct function_names *n, struct line_store *s,
 			  const struct function_lines *f,
 			  const struct function_name *name)
 {
@@ -450,7 +492,7 @@ void function_names_apply(const struct function_names *n, struct line_store *s,
 	}
 }
 
-struct frame function_names_bare(const struct function_names *n,
+struct frame function_names_bare(struct function_names *n,
 				 const struct function_name *name)
 {
 	struct frame f = {.function = "", .system_name = "", .file = ""};

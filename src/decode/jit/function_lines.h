@@ -67,7 +67,7 @@ struct function_row *function_lines_at(const struct line_store *s,
 
 /* Inputs for the name of one function. */
 struct function_name {
-	const char *symbol; /* of the image's symbol table; "" none */
+	const char *symbol; /* of the image's symbol table, interned; "" none */
 	bool numba; /* its image is Numba's */
 	const char *prange; /* of a prange body: "prange in psum"; NULL: unknown */
 };
@@ -78,6 +78,9 @@ struct function_names {
 	struct file_module *modules;
 	size_t nr_modules, cap_modules;
 	struct hashmap index; /* of modules, by file */
+	struct readable_name *readables; /* of mangled names, which many rows have */
+	size_t nr_readables, cap_readables;
+	struct hashmap readables_index; /* by name */
 };
 
 void function_names_deinit(struct function_names *n);
@@ -91,12 +94,12 @@ int function_names_learn(struct function_names *n, const struct line_store *s,
 			 const struct function_name *name);
 
 /** Renames the frames of all rows. Call it once per function. */
-void function_names_apply(const struct function_names *n, struct line_store *s,
+void function_names_apply(struct function_names *n, struct line_store *s,
 			  const struct function_lines *f,
 			  const struct function_name *name);
 
 /** The frame of a function that has no lines. */
-struct frame function_names_bare(const struct function_names *n,
+struct frame function_names_bare(struct function_names *n,
 				 const struct function_name *name);
 
 /** Is @symbol of a kind that only Numba generates? */

@@ -26,6 +26,7 @@
 #include "decode/answer.h"
 #include "decode/jit/function_lines.h"
 #include "decode/jit/image.h"
+#include "decode/jit/name.h"
 #include "decode/jit/owners.h"
 #include "decode/numba/lines.h"
 #include "decode/numba/name.h"
@@ -44,7 +45,9 @@ struct hit_object {
 	bool good; /* an ELF file that can be read */
 	bool symbols_read, numba;
 	bool has_pranges; /* some of its symbols belong to a prange */
+	bool home_searched;
 	struct image_symbols symbols; /* valid if symbols_read */
+	const struct image_symbol *home; /* valid if home_searched: home_of() */
 };
 
 #define HIT_NONE UINT32_MAX
@@ -53,9 +56,11 @@ struct hit_function {
 	uint32_t object;
 	uint32_t parent_object; /* of a prange body: its parent's object; HIT_NONE */
 	uint64_t parent_ip; /* same */
-	const char *symbol; /* into the image; "": none covers the address */
+	const char *name; /* of its symbol, into the image; "": none covers the address */
+	const char *symbol; /* the same, cut and interned */
 	const char *prange; /* interned; NULL: no prange body, or unknown */
 	struct function_lines lines;
+	struct numba_parent parent; /* of its lines, once a body needs it */
 	int error; /* why it has no rows: -errno of function_lines_read(), or 0 */
 };
 
@@ -90,6 +95,8 @@ static void hit_functions_deinit(struct hit_functions *h)
 {
 	for (size_t i = 0; i < h->nr_objects; i++)
 		image_symbols_deinit(&h->objects[i].symbols);
+	for (size_t i = 0; i < h->nr; i++)
+		numba_parent_deinit(&h->items[i].parent);
 	function_names_deinit(&h->names);
 	line_store_deinit(&h->store);
 	free(h->items);
@@ -98,18 +105,30 @@ static void hit_functions_deinit(struct hit_functions *h)
 
 /* ---- finding functions ---- */
 
-/* Out of memory leaves the object without symbols. */
+#define MAX_SHARED 4 /* symbols that have a byte in their names, on average */
+
+/*
+ * Out of memory leaves the object without symbols. A string table may have one name in the
+ * end of another, but not the same long name for all: then the last ones have no name.
+ */
 static void read_symbols(struct hit_object *o)
 {
+	size_t left = MAX_SHARED * o->image.len;
+
 	if (o->symbols_read)
 		return;
 	o->symbols_read = true;
 	image_symbols_read(&o->image, &o->symbols);
 	for (size_t i = 0; i < o->symbols.nr; i++) {
-		const char *name = o->symbols.items[i].name;
+		struct image_symbol *s = &o->symbols.items[i];
+		size_t len = strnlen(s->name, left);
 
-		o->numba = o->numba || function_names_is_numba(name);
-		o->has_pranges = o->has_pranges || numba_name_parfor(name);
+		if (len == left)
+			s->name = "";
+		else
+			left -= len;
+		o->numba = o->numba || function_names_is_numba(s->name);
+		o->has_pranges = o->has_pranges || numba_name_parfor(s->name);
 	}
 }
 
@@ -134,7 +153,7 @@ static int hit_functions_add(struct hit_functions *h, uint32_t object, uint64_t 
 	const struct image_symbol *symbol = hit_functions_symbol(h, object, ip);
 	struct hit_function f = {.object = object,
 				 .parent_object = HIT_NONE,
-				 .symbol = symbol ? symbol->name : ""};
+				 .name = symbol ? symbol->name : ""};
 	int r;
 
 	f.lines.start_ip = symbol ? symbol->start_ip : ip;
@@ -146,6 +165,7 @@ static int hit_functions_add(struct hit_functions *h, uint32_t object, uint64_t 
 	r = vec_grow(&h->items, &h->cap, h->nr + 1, sizeof(*h->items), HIT_NONE - 1);
 	if (r)
 		return -ENOMEM;
+	f.symbol = strpool_add_n(h->pool, f.name, JIT_NAME_MAX_BYTES);
 	h->items[h->nr++] = f;
 	return 0;
 }
@@ -162,10 +182,10 @@ static int by_function(const void *a, const void *b)
 }
 
 /* Returns the function that holds @ip, once lines are read. NULL: none was added. */
-static const struct hit_function *hit_functions_find(const struct hit_functions *h,
-						     uint32_t object, uint64_t ip)
+static struct hit_function *hit_functions_find(const struct hit_functions *h,
+					       uint32_t object, uint64_t ip)
 {
-	const struct hit_function *items = h->items;
+	struct hit_function *items = h->items;
 	size_t above = SEARCH_FIRST(
 		i, h->nr,
 		items[i].object > object ||
@@ -200,6 +220,7 @@ struct orphan {
 	uint32_t function; /* in hit_functions.items */
 	uint32_t parent_object; /* HIT_NONE: not found */
 	uint64_t parent_ip;
+	uint32_t next; /* of the same name; HIT_NONE: none */
 };
 
 struct parent_search {
@@ -207,20 +228,14 @@ struct parent_search {
 	struct orphan *orphans;
 	size_t nr;
 	size_t nr_left;
-	struct hashmap index; /* orphans by name; several may have the same */
+	struct hashmap index; /* first orphans by name */
 };
 
-/*
- * Returns the object's only function that is no copy or wrapper. NULL: none, several.
- */
-static const struct image_symbol *home_of(struct hit_functions *h, uint32_t object)
+static const struct image_symbol *search_home(const struct image_symbols *symbols)
 {
-	const struct image_symbols *symbols = &h->objects[object].symbols;
 	const struct image_symbol *home = NULL;
 	struct numba_name name;
 
-	/* Reads the symbols, if not done yet. */
-	hit_functions_symbol(h, object, 0);
 	for (size_t i = 0; i < symbols->nr; i++) {
 		const struct image_symbol *s = &symbols->items[i];
 
@@ -235,29 +250,49 @@ static const struct image_symbol *home_of(struct hit_functions *h, uint32_t obje
 	return home;
 }
 
+/*
+ * Returns the object's only function that is no copy or wrapper. NULL: none, several.
+ */
+static const struct image_symbol *home_of(struct hit_functions *h, uint32_t object)
+{
+	struct hit_object *o = &h->objects[object];
+
+	if (!o->home_searched) {
+		o->home_searched = true;
+		read_symbols(o);
+		o->home = search_home(&o->symbols);
+	}
+	return o->home;
+}
+
 static bool orphan_eq(uint32_t item, const void *key, const void *ctx)
 {
 	const struct orphan *have = &((const struct parent_search *)ctx)->orphans[item];
 	const struct orphan *want = key;
 
-	return have->parent_object == HIT_NONE && have->len == want->len &&
-	       !memcmp(have->name, want->name, have->len);
+	return have->len == want->len && !memcmp(have->name, want->name, have->len);
+}
+
+/* Returns the first orphan of that name, or HIT_NONE. */
+static uint32_t first_orphan(const struct parent_search *s, const char *name, size_t len)
+{
+	const struct orphan key = {.name = name, .len = len};
+
+	return hashmap_get(&s->index, hash_bytes(0, name, len), orphan_eq, &key, s);
 }
 
 /* Makes @object's home function, if any, the parent of all orphans of that name. */
-static void adopt(struct parent_search *s, const struct orphan *key, uint32_t object)
+static void adopt(struct parent_search *s, const char *name, size_t len, uint32_t object)
 {
-	uint64_t hash = hash_bytes(0, key->name, key->len);
-	const struct image_symbol *home = NULL;
-	uint32_t item;
+	uint32_t i = first_orphan(s, name, len);
+	const struct image_symbol *home;
 
-	while ((item = hashmap_get(&s->index, hash, orphan_eq, key, s)) != HASHMAP_NONE) {
-		if (!home)
-			home = home_of(s->h, object);
-		if (!home)
-			return;
-		s->orphans[item].parent_object = object;
-		s->orphans[item].parent_ip = home->start_ip;
+	if (i == HIT_NONE || s->orphans[i].parent_object != HIT_NONE)
+		return;
+	home = home_of(s->h, object);
+	for (; home && i != HIT_NONE; i = s->orphans[i].next) {
+		s->orphans[i].parent_object = object;
+		s->orphans[i].parent_ip = home->start_ip;
 		s->nr_left--;
 	}
 }
@@ -270,12 +305,11 @@ static void search_object(struct parent_search *s, uint32_t object)
 
 	while (s->nr_left && (at = memmem(at, (size_t)(end - at), NUMBA_PARFOR,
 					  strlen(NUMBA_PARFOR)))) {
-		struct orphan key = {.name = at};
+		size_t room = (size_t)(end - at);
+		size_t len = strnlen(at, room < MAX_NAME ? room : MAX_NAME);
 
-		key.len = strnlen(at, (size_t)(end - at) < MAX_NAME ? (size_t)(end - at)
-								    : MAX_NAME);
-		adopt(s, &key, object);
-		at += key.len;
+		adopt(s, at, len, object);
+		at += len;
 	}
 }
 
@@ -284,17 +318,25 @@ static int collect(struct parent_search *s)
 	struct hit_functions *h = s->h;
 
 	for (size_t i = 0; i < h->nr; i++) {
-		const char *name = numba_name_parfor(h->items[i].symbol);
+		const char *name = numba_name_parfor(h->items[i].name);
 		struct orphan *o = &s->orphans[s->nr];
+		uint32_t first;
 
 		if (!name || strnlen(name, MAX_NAME) == MAX_NAME)
 			continue;
 		*o = (struct orphan){.name = name,
 				     .len = strlen(name),
 				     .function = (uint32_t)i,
-				     .parent_object = HIT_NONE};
-		if (hashmap_add(&s->index, hash_bytes(0, name, o->len), (uint32_t)s->nr))
+				     .parent_object = HIT_NONE,
+				     .next = HIT_NONE};
+		first = first_orphan(s, name, o->len);
+		if (first != HIT_NONE) {
+			o->next = s->orphans[first].next;
+			s->orphans[first].next = (uint32_t)s->nr;
+		} else if (hashmap_add(&s->index, hash_bytes(0, name, o->len),
+				       (uint32_t)s->nr)) {
 			return -ENOMEM;
+		}
 		s->nr++;
 	}
 	s->nr_left = s->nr;
@@ -306,7 +348,7 @@ static void search_all(struct parent_search *s)
 {
 	for (size_t i = 0; i < s->nr && s->nr_left; i++)
 		if (s->orphans[i].parent_object == HIT_NONE)
-			adopt(s, &s->orphans[i],
+			adopt(s, s->orphans[i].name, s->orphans[i].len,
 			      s->h->items[s->orphans[i].function].object);
 	for (size_t i = s->h->nr_objects; i && s->nr_left; i--)
 		if (s->h->objects[i - 1].good)
@@ -410,7 +452,7 @@ static struct function_name name_of(const struct hit_functions *h,
 
 static int resolve_prange(struct hit_functions *h, struct hit_function *body)
 {
-	const struct hit_function *parent =
+	struct hit_function *parent =
 		hit_functions_find(h, body->parent_object, body->parent_ip);
 	char name[NUMBA_NAME_MAX], prange[NUMBA_NAME_MAX + 16];
 
@@ -421,7 +463,10 @@ static int resolve_prange(struct hit_functions *h, struct hit_function *body)
 	body->prange = strpool_add(h->pool, prange);
 	if (!body->lines.nr_rows || !parent->lines.nr_rows)
 		return 0;
-	return numba_lines_prange(&h->store, &body->lines, &parent->lines, body->symbol,
+	if (!parent->parent.lines &&
+	    numba_parent_read(&parent->parent, &h->store, &parent->lines))
+		return -ENOMEM;
+	return numba_lines_prange(&h->store, &body->lines, &parent->parent, body->name,
 				  body->prange);
 }
 
@@ -468,7 +513,7 @@ static int hit_functions_read(struct hit_functions *h, const struct hit *hits, s
 }
 
 /* Returns the frame of a function without lines; its name is "" if unknown. */
-static struct frame hit_functions_bare(const struct hit_functions *h,
+static struct frame hit_functions_bare(struct hit_functions *h,
 				       const struct hit_function *f)
 {
 	struct function_name name = name_of(h, f);
@@ -480,17 +525,28 @@ static struct frame hit_functions_bare(const struct hit_functions *h,
 
 #define MAX_PRANGE_LINES 4096 /* of one function; a longer one is left out */
 
-/* The bytes of [start, end) in the image; NULL: not in the image. */
-static const uint8_t *bytes_of(const struct jit_image *m, uint64_t start_ip,
-			       uint64_t end_ip)
-{
-	struct image_code code[IMAGE_MAX_CODE];
-	size_t nr = image_code(m, code);
+/* The code of the last object that was asked for. */
+struct object_code {
+	uint32_t object; /* HIT_NONE: none yet */
+	struct image_code items[IMAGE_MAX_CODE];
+	size_t nr;
+};
 
-	for (size_t i = 0; i < nr; i++)
-		if (code[i].bytes && code[i].start_ip <= start_ip &&
-		    end_ip <= code[i].end_ip)
-			return code[i].bytes + (start_ip - code[i].start_ip);
+/* The bytes of the function in its image; NULL: not in the image. */
+static const uint8_t *bytes_of(const struct hit_functions *h,
+			       const struct hit_function *f, struct object_code *code)
+{
+	if (code->object != f->object) {
+		code->object = f->object;
+		code->nr = image_code(&h->objects[f->object].image, code->items);
+	}
+	for (size_t i = 0; i < code->nr; i++) {
+		const struct image_code *c = &code->items[i];
+
+		if (c->bytes && c->start_ip <= f->lines.start_ip &&
+		    f->lines.end_ip <= c->end_ip)
+			return c->bytes + (f->lines.start_ip - c->start_ip);
+	}
 	return NULL;
 }
 
@@ -597,10 +653,11 @@ static bool claim_all_lines(const struct line_store *s, const struct function_li
  */
 static int hit_functions_add_code(struct answer_writer *answers,
 				  const struct hit_functions *h,
-				  const struct hit_function *f)
+				  const struct hit_function *f,
+				  struct object_code *object_code)
 {
 	bool has_prange = h->objects[f->object].has_pranges &&
-			  !numba_name_parfor(f->symbol);
+			  !numba_name_parfor(f->name);
 	size_t room = max_rows(&h->store, &f->lines);
 	_cleanup_free_ struct code_row *rows = NULL;
 	struct code code = {.address = f->lines.start_ip,
@@ -633,8 +690,7 @@ static int hit_functions_add_code(struct answer_writer *answers,
 		code.nr_rows += nr;
 	}
 	code.rows = rows;
-	code.bytes = bytes_of(&h->objects[f->object].image, f->lines.start_ip,
-			      f->lines.end_ip);
+	code.bytes = bytes_of(h, f, object_code);
 	answer_add_code(answers, &code);
 	return 0;
 }
@@ -695,7 +751,7 @@ static bool same_code(void *ctx, uint32_t a, uint32_t b, uint64_t ip)
 	x = hit_functions_symbol(&job->functions, a, ip);
 	y = hit_functions_symbol(&job->functions, b, ip);
 	return x && y && x->start_ip == y->start_ip && x->end_ip == y->end_ip &&
-	       *x->name && !strcmp(x->name, y->name);
+	       *x->name && !strncmp(x->name, y->name, JIT_NAME_MAX_BYTES);
 }
 
 static int read_request(struct gdbjit_job *job, struct wire_reader *r)
@@ -849,6 +905,7 @@ static void answer_hit(struct gdbjit_job *job, size_t query, const struct hit *h
 
 static int resolve(struct gdbjit_job *job)
 {
+	struct object_code code = {.object = HIT_NONE};
 	_cleanup_free_ struct hit *sorted = NULL;
 	int rc = claim_all(job);
 
@@ -868,7 +925,7 @@ static int resolve(struct gdbjit_job *job)
 		answer_hit(job, job->hit_query[i], &job->hits[i]);
 	for (size_t i = 0; i < job->functions.nr && !rc; i++)
 		rc = hit_functions_add_code(job->answers, &job->functions,
-					    &job->functions.items[i]);
+					    &job->functions.items[i], &code);
 	return rc;
 }
 

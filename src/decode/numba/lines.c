@@ -22,6 +22,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/search.h"
 #include "decode/numba/name.h"
 
 /* Maximum number of lines without code (comments, unused code) within one function. */
@@ -120,9 +121,8 @@ void numba_lines_settle(struct line_store *s, const struct function_lines *f, bo
 /* ---- Rule 3: bodies of prange ---- */
 
 struct prange {
-	const char *file; /* the user's */
-	uint32_t decl_line; /* of the parent's def; 0: not in the debug info */
-	uint32_t start; /* decl_line, or the parent's lowest line with code */
+	const struct numba_parent *parent;
+	uint32_t start; /* of the parent: decl_line, or its lowest line with code */
 	uint32_t last; /* last line that may belong to the parent */
 	uint32_t header; /* line of the prange; 0: not certain */
 	uint32_t own_last; /* last line that the generated loop may have */
@@ -201,47 +201,68 @@ static uint32_t decl_line_of(const struct line_store *s, const struct function_l
 	return 0;
 }
 
+int numba_parent_read(struct numba_parent *p, const struct line_store *s,
+		      const struct function_lines *f)
+{
+	uint32_t *lines = calloc(f->nr_rows + 1, sizeof(*lines));
+
+	if (!lines)
+		return -ENOMEM;
+	p->file = file_of(s, f);
+	p->decl_line = decl_line_of(s, f);
+	p->lines = lines;
+	p->nr = lines_of(s, f, p->file, lines);
+	return 0;
+}
+
+void numba_parent_deinit(struct numba_parent *p)
+{
+	free(p->lines);
+	*p = (struct numba_parent){0};
+}
+
 /*
  * Finds the line of the prange.
- * @at_parent, @at_body  their lines, ascending
+ * @at_body  lines of the body, ascending
  *
  * The parent calls the body in that line, so the line has code in the parent. It is
  * certain only if it is the body's first line or the line before: otherwise a statement
  * between them that left no code could be the loop as well.
  */
-static void find_header(struct prange *p, const uint32_t *at_parent, size_t nr_parent,
-			const uint32_t *at_body, size_t nr_body)
+static void find_header(struct prange *p, const uint32_t *at_body, size_t nr_body)
 {
-	uint32_t first = 0, header = 0;
+	const uint32_t *at_parent = p->parent->lines;
+	uint32_t first = 0, header;
+	size_t above;
 
 	for (size_t i = 0; i < nr_body && !first; i++)
 		if (at_body[i] > p->start && at_body[i] > p->own_last &&
 		    at_body[i] <= p->last)
 			first = at_body[i];
-	for (size_t i = 0; i < nr_parent; i++)
-		if (at_parent[i] > p->start && at_parent[i] <= first)
-			header = at_parent[i];
-	if (header && header + 1 >= first)
+	above = SEARCH_FIRST(i, p->parent->nr, at_parent[i] > first);
+	header = above ? at_parent[above - 1] : 0;
+	if (header > p->start && header + 1 >= first)
 		p->header = header;
 }
 
-static void find_last(struct prange *p, const uint32_t *at_parent, size_t nr_parent,
-		      const uint32_t *at_body, size_t nr_body)
+static void find_last(struct prange *p, const uint32_t *at_body, size_t nr_body)
 {
-	p->last = at_parent[nr_parent - 1];
+	p->last = p->parent->lines[p->parent->nr - 1];
 	for (size_t i = 0; i < nr_body && at_body[i] <= p->last + MAX_GAP; i++)
 		if (at_body[i] > p->last)
 			p->last = at_body[i];
 }
 
 /* Return: false if the parent has no lines in the user's file. */
-static bool find_prange(struct prange *p, const uint32_t *at_parent, size_t nr_parent,
-			const uint32_t *at_body, size_t nr_body, int nr_args)
+static bool find_prange(struct prange *p, const uint32_t *at_body, size_t nr_body,
+			int nr_args)
 {
-	if (!nr_parent || numba_lines_is_text(p->file))
+	const struct numba_parent *parent = p->parent;
+
+	if (!parent->nr || numba_lines_is_text(parent->file))
 		return false;
 	/* Without debug info: the lowest line is mostly the def, and never above it. */
-	p->start = p->decl_line ? p->decl_line : at_parent[0];
+	p->start = parent->decl_line ? parent->decl_line : parent->lines[0];
 	/*
 	 * The generated text is the def, one line for each tuple made of arguments,
 	 * with reductions one line for the thread's number and one for each reduction,
@@ -249,8 +270,8 @@ static bool find_prange(struct prange *p, const uint32_t *at_parent, size_t nr_p
 	 * range.
 	 */
 	p->own_last = nr_args < 0 ? MAX_GAP : (uint32_t)nr_args + 3;
-	find_last(p, at_parent, nr_parent, at_body, nr_body);
-	find_header(p, at_parent, nr_parent, at_body, nr_body);
+	find_last(p, at_body, nr_body);
+	find_header(p, at_body, nr_body);
 	return true;
 }
 
@@ -281,33 +302,27 @@ static void rewrite_row(struct line_store *s, struct function_row *row,
 		if (!is_body(f))
 			continue;
 		f->function = function;
-		f->start_line = p->decl_line;
+		f->start_line = p->parent->decl_line;
 		if (!text) /* it already has the user's file */
 			continue;
 		f->line = users_line(p, f->line, *before);
-		f->file = p->file;
+		f->file = p->parent->file;
 		if (f->line)
 			*before = f->line;
 	}
 }
 
 int numba_lines_prange(struct line_store *s, const struct function_lines *body,
-		       const struct function_lines *parent, const char *symbol,
+		       const struct numba_parent *parent, const char *symbol,
 		       const char *name)
 {
-	_cleanup_free_ uint32_t *at_parent =
-		calloc(parent->nr_rows + 1, sizeof(uint32_t));
 	_cleanup_free_ uint32_t *at_body = calloc(body->nr_rows + 1, sizeof(uint32_t));
-	struct prange p = {.file = file_of(s, parent),
-			   .decl_line = decl_line_of(s, parent)};
-	size_t nr_parent, nr_body;
+	struct prange p = {.parent = parent};
 	uint32_t before = 0;
 
-	if (!at_parent || !at_body)
+	if (!at_body)
 		return -ENOMEM;
-	nr_parent = lines_of(s, parent, p.file, at_parent);
-	nr_body = lines_of_body(s, body, at_body);
-	if (!find_prange(&p, at_parent, nr_parent, at_body, nr_body,
+	if (!find_prange(&p, at_body, lines_of_body(s, body, at_body),
 			 numba_name_nr_args(symbol)))
 		return 0;
 	for (uint32_t i = 0; i < body->nr_rows; i++)

@@ -26,16 +26,28 @@
  */
 void numba_lines_settle(struct line_store *s, const struct function_lines *f, bool numba);
 
+/* The lines of a function that contains pranges. Zero-initialised: not read yet. */
+struct numba_parent {
+	const char *file; /* the user's, interned */
+	uint32_t decl_line; /* of its def; 0: not in the debug info */
+	uint32_t *lines; /* its own in that file, ascending, different; heap */
+	size_t nr;
+};
+
+/** @f  after numba_lines_settle(). Return: 0 or -ENOMEM. */
+int numba_parent_read(struct numba_parent *p, const struct line_store *s,
+		      const struct function_lines *f);
+void numba_parent_deinit(struct numba_parent *p);
+
 /**
  * Applies rule 3, to a function for which numba_name_parfor() is not NULL.
  *
- * @parent  after numba_lines_settle()
  * @symbol  of @body
  * @name    new name of the function: "prange in psum"; interned
  * Return: 0 or -ENOMEM.
  */
 int numba_lines_prange(struct line_store *s, const struct function_lines *body,
-		       const struct function_lines *parent, const char *symbol,
+		       const struct numba_parent *parent, const char *symbol,
 		       const char *name);
 
 /**
