@@ -261,7 +261,7 @@ static bool run(struct demangler_output *out, const char *name)
 	if (setjmp(out->full))
 		return true;
 	/* Rust first: its legacy names are C++ names with a hash at the end. */
-	if (rust_demangle_callback(name, OPTIONS, append, out))
+	if (rust_demangle_callback(name, OPTIONS, append, out) && out->len)
 		return true;
 	out->len = 0;
 	return cplus_demangle_v3_callback(name, OPTIONS, append, out) && out->len;

@@ -39,6 +39,7 @@ static const struct {
 	{"_start", NULL},
 	{"_Z", NULL},
 	{"_R", NULL},
+	{"_RC0", NULL}, /* the empty name */
 	{"_ZN", NULL},
 	{"_ZN4core", NULL},
 	{"", NULL},
