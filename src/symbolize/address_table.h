@@ -36,7 +36,8 @@ struct source_user {
 	const char *path; /* of the file, as it sees it; interned */
 };
 
-#define SOURCE_MAX_CAME UINT8_MAX
+#define SOURCE_MAX_CAME     UINT8_MAX
+#define SOURCE_NR_PROVIDERS 3
 
 struct source {
 	enum source_kind kind;
@@ -75,6 +76,8 @@ struct source {
 	struct retry_pause late, no_names;
 	/* That are over; and those and the ones of no_names. */
 	uint32_t nr_pauses, nr_all_pauses;
+	/* JIT: which of the providers of its names (jit.c) were late, and are not asked now. */
+	struct retry_pause providers[SOURCE_NR_PROVIDERS];
 	uint32_t *pending; /* entries to resolve */
 	size_t nr_pending, cap_pending;
 };

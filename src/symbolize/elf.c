@@ -14,13 +14,6 @@
 
 /* Deadline of the retry without lines, after the decoder died. */
 #define RETRY_DEADLINE_MS 5000
-/*
- * Pause after a late answer, in times of what it took, which then doubles: for names with
- * lines without an end. A file that always takes the 20 s costs these in 10 minutes, then in
- * 20, then in 40. After a read that got stuck for 0.5 s the pause is short.
- */
-#define LATE_TIMES 30
-
 static void search_init(struct debugfile_search *search, const struct symbolizer *s)
 {
 	*search = (struct debugfile_search){
@@ -229,12 +222,14 @@ static void note_late(const struct resolve_work *w, struct source *source,
 	uint64_t now_ns = clock_now_ns();
 
 	if (answer == WORKER_DEADLINE && !source->is_late) {
-		retry_pause_begin(&source->late, LATE_TIMES * (now_ns - w->sent_ns),
+		retry_pause_begin(&source->late,
+				  SYMBOLIZER_LATE_TIMES * (now_ns - w->sent_ns),
 				  UINT64_MAX, now_ns);
 		source->is_late = true;
 	}
 	if (w->is_retry && source->is_late && answer == WORKER_DEADLINE) {
-		retry_pause_begin(&source->no_names, LATE_TIMES * (now_ns - w->sent_ns),
+		retry_pause_begin(&source->no_names,
+				  SYMBOLIZER_LATE_TIMES * (now_ns - w->sent_ns),
 				  RETRY_MAX_NS, now_ns);
 		source->has_no_names = true;
 	} else if (answer == WORKER_OK) {

@@ -113,6 +113,7 @@ static const struct jit_provider order[] = {
 	{DECODER_JITDUMP, jitdump_fd, NULL},
 	{DECODER_PERF_MAP, perf_map_fd, put_sizes},
 };
+_Static_assert(ARRAY_SIZE(order) == SOURCE_NR_PROVIDERS, "each has its pause");
 
 /*
  * Takes the name from the first provider that knows it, and the line from the first
@@ -174,6 +175,18 @@ static void finish_batch(struct symbolizer *s, uint32_t *ids,
 	w->from += w->nr;
 }
 
+/* Each request may take long, and others wait for it. */
+static bool may_ask(struct symbolizer *s, const struct source *source)
+{
+	struct resolve_work *w = &s->work;
+	bool is_paused = clock_now_ns() < source->providers[w->provider].until_ns;
+	bool is_used_up = symbolizer_is_used_up(s, source->tenant);
+
+	w->gave_up |= is_paused;
+	w->is_put_off |= is_used_up && !is_paused;
+	return !is_paused && !is_used_up;
+}
+
 /*
  * Sends the next request, to one provider after another. Return: 1: sent; 0: all done.
  */
@@ -192,7 +205,7 @@ static int ask_next(struct symbolizer *s, struct source *source)
 			continue;
 		}
 		fd = order[w->provider].fd(s, source->process, &open_errno);
-		if (fd >= 0) {
+		if (fd >= 0 && may_ask(s, source)) {
 			put_request(s, source->process, source->pending + w->from);
 			return symbolizer_send(s, source->tenant, order[w->provider].op,
 					       &fd, 1, NULL, s->config.deadline_ms);
@@ -229,11 +242,28 @@ static int read_reply(struct symbolizer *s, enum worker_answer answer,
 	return err ? err : symbolizer_keep_frames(s, &ret->frames);
 }
 
+/* A provider that was late is asked again after a pause, as a file is. */
+static void note_late(const struct resolve_work *w, struct source *source,
+		      enum worker_answer answer)
+{
+	struct retry_pause *pause = &source->providers[w->provider];
+	uint64_t now_ns = clock_now_ns();
+
+	if (answer == WORKER_DEADLINE)
+		retry_pause_begin(pause, SYMBOLIZER_LATE_TIMES * (now_ns - w->sent_ns),
+				  UINT64_MAX, now_ns);
+	else if (answer == WORKER_OK)
+		retry_pause_forget(pause, now_ns);
+}
+
 static int take_names(struct symbolizer *s, struct source *source,
 		      enum worker_answer answer, struct wire_reader *r)
 {
 	_cleanup_(answers_deinit) struct answers answers = {0};
-	int err = read_reply(s, answer, r, &answers);
+	int err;
+
+	note_late(&s->work, source, answer);
+	err = read_reply(s, answer, r, &answers);
 
 	if (!err)
 		err = symbolizer_keep_codes(s, source->object, &answers);
@@ -430,7 +460,7 @@ static void end(struct symbolizer *s, struct source *source, bool is_whole)
 	const struct resolve_work *w = &s->work;
 	enum miss miss = MISS_JIT_UNKNOWN;
 
-	if (w->gave_up || !is_whole)
+	if (w->gave_up || w->is_put_off || !is_whole)
 		miss = MISS_DECODER_GAVE_UP;
 	else if (w->refused)
 		miss = MISS_JIT_FILE_REFUSED;
@@ -443,12 +473,15 @@ static void end(struct symbolizer *s, struct source *source, bool is_whole)
 	else if (w->unknown)
 		miss = MISS_NO_PROCESS;
 	for (size_t i = 0; i < w->nr_todo; i++) {
-		struct resolved *r =
-			&table_entry(&s->table, source->pending[i])->resolved;
+		struct entry *entry = table_entry(&s->table, source->pending[i]);
 
-		if (!r->nr_frames)
-			r->miss = miss;
+		if (entry->resolved.nr_frames)
+			continue;
+		entry->resolved.miss = miss;
+		entry->is_put_off = w->is_put_off;
 	}
+	if (w->is_put_off)
+		symbolizer_count_put_off(s);
 }
 
 const struct resolver symbolizer_jit = {

@@ -45,6 +45,7 @@ struct resolve_work {
 	size_t provider; /* the current one */
 	size_t kept, nr_todo; /* addresses for the next provider; for this one */
 	bool refused, gave_up, late, too_many, unknown; /* why a provider failed */
+	bool is_put_off; /* one was not asked, as its tenant had its share */
 	struct def_search *defs; /* NULL: none are searched */
 
 	/* JIT, INTERP: time that its tenant's searches for files took so far */
@@ -114,6 +115,13 @@ struct symbolizer {
 
 /* Most memory for code; later answers lose their code. */
 #define SYMBOLIZER_MAX_CODE_BYTES (64u << 20)
+
+/*
+ * Pause after a late answer, in times of what it took, which then doubles: for names with
+ * lines without an end. A file that always takes the 20 s costs these in 10 minutes, then in
+ * 20, then in 40. After a read that got stuck for 0.5 s the pause is short.
+ */
+#define SYMBOLIZER_LATE_TIMES 30
 
 /* Addresses in one request; a source with more takes several. */
 #define SYMBOLIZER_MAX_BATCH (512u << 10)

@@ -43,7 +43,21 @@ static int defs_serve_slowly(struct worker_call *call, struct wire_reader *reque
 	return python_defs_serve(call, request, fds, nr_fds, reply);
 }
 
+static int jitdump_serve_never(struct worker_call *call, struct wire_reader *request,
+			       const int *fds, size_t nr_fds, struct wire_writer *reply)
+{
+	(void)call;
+	(void)request;
+	(void)fds;
+	(void)nr_fds;
+	(void)reply;
+	while (clock_now_ns())
+		;
+	return 0;
+}
+
 static const worker_op slow_ops[NR_OPERATIONS] = {
+	[DECODER_JITDUMP] = jitdump_serve_never,
 	[DECODER_PERF_MAP] = perfmap_serve,
 	[DECODER_PYTHON_DEFS] = defs_serve_slowly,
 	[DECODER_PYTHON_CODE] = python_code_serve,
@@ -307,6 +321,86 @@ static void test_late_definition(void **state)
 	end_python(&proc);
 }
 
+/* ---- providers that are late ---- */
+
+/* A process of that user, whose jitdump takes as long as it may. */
+static struct process new_late(uint32_t id, uid_t user)
+{
+	struct process proc = new_python(id, user);
+
+	sym->config.deadline_ms = 300;
+	proc.command = "node\napp.js\n";
+	proc.jit_code.nr_descriptors = 0;
+	proc.jitdump.fd = open("perf.map", O_RDONLY | O_CLOEXEC);
+	assert_true(proc.jitdump.fd >= 0);
+	return proc;
+}
+
+static void end_late(struct process *proc)
+{
+	close(proc->jitdump.fd);
+	end_python(proc);
+}
+
+static uint32_t want_during(const struct process *proc, uint64_t ns)
+{
+	return symbolizer_want(sym, proc, JIT_CODE, FRAME_LEAF, ns, ns + 1);
+}
+
+static uint64_t nr_deadline(void)
+{
+	struct worker_stats stats;
+
+	worker_stats(worker, &stats);
+	return stats.nr_deadline;
+}
+
+/* What is late is asked again after a pause only. The others are asked meanwhile. */
+static void test_a_late_provider_has_a_pause(void **state)
+{
+	struct process proc = new_late(0, 1000);
+	struct source *source;
+
+	(void)state;
+	for (uint64_t ns = 1; ns < 4; ns++) {
+		uint32_t id = want_during(&proc, ns);
+
+		resolve_all();
+		assert_def(id, "slow.f", "", 0);
+		assert_int_equal(nr_deadline(), 1);
+	}
+	source = &sym->table.sources[sym->table.nr_sources - 1];
+	source->providers[1].until_ns = 0;
+	want_during(&proc, 10);
+	resolve_all();
+	assert_int_equal(nr_deadline(), 2);
+	end_late(&proc);
+}
+
+/* Who had its share with one provider waits with the next one; others do not wait. */
+static void test_providers_need_a_share(void **state)
+{
+	struct process greedy = new_late(0, 1000), other = new_python(1, 1001);
+	uint32_t id = want_during(&greedy, 1), others;
+
+	(void)state;
+	share.burst_ns = UINT64_C(200000000);
+	others = symbolizer_want(sym, &other, JIT_CODE + 0x100, FRAME_LEAF, 1, 2);
+	resolve_all();
+	assert_int_equal(symbolizer_get(sym, id)->nr_frames, 0);
+	assert_int_equal(symbolizer_get(sym, id)->miss, MISS_DECODER_GAVE_UP);
+	assert_int_equal(share.nr_put_off, 1);
+	assert_def(others, "quick.g", "/src/quick.py", 3);
+	/* It has its names later, as those who had no turn. */
+	share.nr_accounts = 0;
+	assert_int_equal(want_during(&greedy, 1), id);
+	resolve_all();
+	assert_def(id, "slow.f", "", 0);
+	assert_int_equal(nr_deadline(), 1);
+	end_late(&greedy);
+	end_python(&other);
+}
+
 /* ---- sources of frozen modules ---- */
 
 /* A process of that user with /bin/python3.11, which ran a function of such a module. */
@@ -396,6 +490,8 @@ int main(int argc, char **argv)
 		TEST(test_frozen_modules_leave_definitions_their_time),
 		TEST(test_stuck_definition),
 		TEST(test_late_definition),
+		TEST(test_a_late_provider_has_a_pause),
+		TEST(test_providers_need_a_share),
 		TEST(test_sources_of_frozen_modules_take_time),
 	};
 
