@@ -205,8 +205,8 @@ static bool is_mangled(const char *name)
 
 /*
  * Where libiberty can take exponential time, or for ever, without any output at which
- * append() could stop it. Real names have none of it: of 300,000 of LLVM, Clang, Node and
- * libstdc++, and 20,000 of rustc, these limits keep 0.1 % mangled.
+ * append() could stop it. Of 300,000 real names of LLVM, Clang, Node and libstdc++, and
+ * 20,000 of rustc, these limits keep 0.1 % mangled.
  */
 #define MAX_USES      10 /* of substitutions, in a name with an expansion */
 #define MAX_TEMPLATES 8 /* template parameters with arguments */

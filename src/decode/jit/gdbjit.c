@@ -125,8 +125,7 @@ static void read_symbols(struct hit_object *o)
 
 		if (len == left)
 			s->name = "";
-		else
-			left -= len;
+		left -= len;
 		o->numba = o->numba || function_names_is_numba(s->name);
 		o->has_pranges = o->has_pranges || numba_name_parfor(s->name);
 	}

@@ -350,8 +350,7 @@ struct scripts {
 	struct strpool *pool;
 	const char **paths; /* interned; NULL: of more than one file */
 	size_t nr, cap;
-	struct hashmap
-		index; /* by what is left of a name, and its position if that counts */
+	struct hashmap index; /* by rest_hash() or position_hash() */
 };
 
 static void scripts_free(struct scripts *s)
