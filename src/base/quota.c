@@ -197,6 +197,13 @@ bool quota_is_over(const struct quota *q, struct tenant who)
 	return a && a->nr > q->max / PARTS;
 }
 
+bool quota_is_half_used(const struct quota *q, struct tenant who)
+{
+	const struct quota_account *a = pays(q, who) ? find(q, who) : NULL;
+
+	return a && a->nr > q->max / PARTS / 2;
+}
+
 bool quota_are_over(const struct quota *q, const struct payers *payers)
 {
 	for (size_t i = 0; i < payers->nr; i++)

@@ -39,6 +39,12 @@ struct tenant {
 /* Perf maps in the machine's own /tmp, which any user may hold, too. */
 #define TENANT_OF_TMP ((struct tenant){.container = UINT64_C(4)})
 
+/*
+ * What root's programs execute, and what that starts, until it is known whose it is: it may
+ * be any user's.
+ */
+#define TENANT_NEW ((struct tenant){.container = UINT64_C(5)})
+
 /* Helpers that got stuck before they served anybody. */
 #define TENANT_HELPERS UINT64_C(2)
 
@@ -126,7 +132,10 @@ void quota_give(struct quota *q, struct tenant who, uint64_t nr);
 /** Has @who more than its part? It may, of what was added without a question. */
 bool quota_is_over(const struct quota *q, struct tenant who);
 
-/** Have all of them? */
+/** Has @who more than half of its part? */
+bool quota_is_half_used(const struct quota *q, struct tenant who);
+
+/** Have all of them more than their part? */
 bool quota_are_over(const struct quota *q, const struct payers *payers);
 
 /** Is any tenant over its part? */

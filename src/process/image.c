@@ -318,7 +318,7 @@ static bool is_roots(const struct image *from, bool is_exec)
 {
 	const struct process *p = &from->proc;
 
-	return tenant_is_same(p->tenant, (struct tenant){0}) &&
+	return (image_is_new(from) || tenant_is_same(p->tenant, (struct tenant){0})) &&
 	       (!p->uid || (is_exec && p->uid == (uid_t)-1)) && !p->real_uid;
 }
 
@@ -413,6 +413,9 @@ void image_add_mapping(struct process_table *t, struct image *img,
 	if (t->nr_mappings >= t->max_mappings ||
 	    !quota_take(&t->mapping_quota, img->payer, 1)) {
 		img->nr_maps_dropped++;
+		/* They are read with its first sample, when it is known who pays. */
+		if (image_is_new(img))
+			img->maps_known = false;
 		return;
 	}
 	quota_give(&t->mapping_quota, img->payer, 1);
@@ -673,7 +676,8 @@ const struct image *image_told_owner(struct process_table *t, const struct lb_id
 static bool lacks_real_uid(const struct image *img, const struct lb_ids *ids)
 {
 	return !ids->uid &&
-	       (!img || (img->proc.real_uid == (uid_t)-1 && !img->proc.tenant.container));
+	       (!img || (img->proc.real_uid == (uid_t)-1 &&
+			 (!img->proc.tenant.container || image_is_new(img))));
 }
 
 unsigned int image_first_parts(struct process_table *t, const struct image *img,
@@ -940,6 +944,19 @@ struct image *image_from_proc(struct process_table *t, const struct lb_image *id
 		return NULL;
 	/* Its mappings are read later, when it is known who pays for their names. */
 	return image_for(t, id->tgid, &stat, who);
+}
+
+void image_look(struct process_table *t, struct image *img)
+{
+	_cleanup_(proc_view_deinit) struct proc_view view;
+	_cleanup_close_ int dir = view_process(
+		t, img->proc.tgid, PROC_VIEW_IDENTITY | PROC_VIEW_CGROUP, &view);
+
+	if (dir < 0 || !is_ticks_of(img, &view.stat))
+		return;
+	use_identity(t, img, &view);
+	image_find_tenant(t, img, &view.cgroup);
+	image_drop_refused(t, img);
 }
 
 void image_scan(struct process_table *t, uint32_t tgid)

@@ -118,7 +118,7 @@ struct process_table {
 	uint64_t refused[MAX_REFUSED];
 	uint64_t lost_seq; /* counts TASK_EVENT_LOST */
 	uint64_t nr_refreshes; /* and one */
-	struct check_round trim_round, jit_round;
+	struct check_round trim_round, jit_round, new_round;
 	bool is_shared;
 	bool (*scan_must_end)(void);
 	bool restricted; /* only descendants of known processes are of interest */
@@ -150,6 +150,12 @@ static inline bool image_is_ended(const struct image *img)
  * Boot time includes suspends: a time before the last suspend is off by its duration.
  */
 uint64_t boottime_to_monotonic(uint64_t boottime_ns);
+
+/* Is nothing known of it but that a program of root's started it? */
+static inline bool image_is_new(const struct image *img)
+{
+	return tenant_is_same(img->proc.tenant, TENANT_NEW);
+}
 
 /* ---- entries ---- */
 
@@ -273,6 +279,9 @@ int image_open_dir(struct process_table *t, const struct image *img);
 void image_forget_view(struct process_table *t);
 /** Closes the directory that image_open_files() keeps open. */
 void image_forget_dir(struct process_table *t, struct image *img);
+
+/** Finds who pays for one that was not sampled. Drops it as image_drop_refused(). */
+void image_look(struct process_table *t, struct image *img);
 
 /** Reads what /proc has about a process now, known or new. */
 void image_scan(struct process_table *t, uint32_t tgid);

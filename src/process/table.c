@@ -135,10 +135,46 @@ static bool is_known_fork(const struct image *img, const struct task_event *ev)
 	       ev->time_ns - start_ns <= 2 * PROC_TICK_NS;
 }
 
-/* @from  its parent, or its image before an exec; NULL: not known */
-static struct tenant tenant_after(const struct image *from)
+/* Most images that are asked whose a new one is. */
+#define MAX_BEFORE 32
+
+/* Returns its image before its exec, or its parent; NULL: not known. */
+static const struct image *image_before(struct process_table *t, const struct image *img)
 {
-	return from ? from->proc.tenant : TENANT_UNKNOWN;
+	const struct image *parent;
+	uint64_t start_ns;
+
+	if (img->by_exec && img->older != IMAGE_NONE)
+		return image_of(t, img->older);
+	parent = image_newest(t, img->ppid);
+	if (!parent)
+		return NULL;
+	start_ns = parent->fork_ns ? parent->fork_ns : parent->proc.from_ns;
+	/* Another process may have the parent's number by now. */
+	return start_ns <= img->fork_ns ? parent : NULL;
+}
+
+/*
+ * Returns who pays for what @from forks or executes, until it is known. What a program of
+ * root's forks is that program still. What it executes may be any user's, and root has no
+ * limit.
+ *
+ * @from  its parent, or its image before an exec; NULL: not known
+ */
+static struct tenant tenant_after(struct process_table *t, const struct image *from,
+				  bool is_exec)
+{
+	const struct image *known = from;
+
+	if (!from)
+		return TENANT_UNKNOWN;
+	/* It may be known by now whose those before it are. */
+	for (int i = 0; known && image_is_new(known) && i < MAX_BEFORE; i++)
+		known = image_before(t, known);
+	if (known && !tenant_is_same(known->proc.tenant, (struct tenant){0}))
+		return known->proc.tenant;
+	return (is_exec && t->is_shared) || known != from ? TENANT_NEW
+							  : (struct tenant){0};
 }
 
 static void apply_fork(struct process_table *t, const struct task_event *ev)
@@ -163,7 +199,7 @@ static void apply_fork(struct process_table *t, const struct task_event *ev)
 	}
 	if (t->restricted && !parent)
 		return;
-	img = image_new(t, ev->pid, ev->time_ns, tenant_after(parent));
+	img = image_new(t, ev->pid, ev->time_ns, tenant_after(t, parent, false));
 	if (!img)
 		return;
 	img->fork_ns = ev->time_ns;
@@ -222,7 +258,7 @@ static void apply_exec(struct process_table *t, const struct task_event *ev)
 			image_forget_ids(t, img);
 		return;
 	}
-	next = image_new(t, ev->pid, ev->time_ns, tenant_after(img));
+	next = image_new(t, ev->pid, ev->time_ns, tenant_after(t, img, true));
 	if (!next)
 		return;
 	next->by_exec = true;
@@ -736,7 +772,7 @@ static struct image *resolve_exec_id(struct process_table *t, struct image *img,
 	}
 	if (!img->is_newest)
 		return NULL;
-	next = image_new(t, img->proc.tgid, time_ns, tenant_after(img));
+	next = image_new(t, img->proc.tgid, time_ns, tenant_after(t, img, true));
 	if (!next)
 		return NULL;
 	image_inherit(next, img);
@@ -862,7 +898,7 @@ bool process_table_announce(struct process_table *t, const struct lb_first_sampl
 {
 	struct lb_image id = {first->start_boottime_ns, first->tgid, first->exec_id};
 	const struct image *img = image_identified(t, &id);
-	struct tenant who;
+	struct tenant who, known = TENANT_UNKNOWN;
 	unsigned int parts;
 
 	_Static_assert(LB_NO_ID == TENANT_UNKNOWN_UID, "a user who is not known");
@@ -874,8 +910,10 @@ bool process_table_announce(struct process_table *t, const struct lb_first_sampl
 	if (img && img->proc.is_kernel_thread)
 		return true;
 	/* Users of a container are not those outside, and who runs as root may be any. */
-	who = !first->ids.uid || (img && img->proc.tenant.container)
-		      ? tenant_after(img)
+	if (img && !image_is_new(img))
+		known = img->proc.tenant;
+	who = !first->ids.uid || known.container
+		      ? known
 		      : process_table_tenant(t, first->ids.uid, NULL);
 	parts = image_first_parts(t, img, &first->ids, first->time_ns);
 	return !parts || ahead_want(&t->ahead, t->proc_fd, first->tgid, who, parts);
@@ -1129,6 +1167,33 @@ static void expire_chain(struct process_table *t, struct image *newest, uint64_t
 		kept->older = IMAGE_NONE;
 }
 
+/* What runs for a shorter time is mostly gone before a look. */
+#define LOOK_AFTER_NS CLOCK_SECOND_NS
+
+/*
+ * Processes that root's programs started, and that sleep so that no sample tells whose they
+ * are, are looked at before they use up their part: then a user's are on his account.
+ */
+static void look_at_new(struct process_table *t, uint64_t now_ns)
+{
+	size_t from = begin_round(&t->new_round);
+
+	if (!quota_is_half_used(&t->image_quota, TENANT_NEW) &&
+	    !quota_is_half_used(&t->mapping_quota, TENANT_NEW))
+		return;
+	for (size_t i = 0; i < t->nr_ids; i++) {
+		struct image *img = t->images[(from + i) % t->nr_ids];
+
+		if (!img || !image_is_new(img) || !img->is_newest || img->sampled_ns ||
+		    image_is_ended(img) || img->proc.from_ns + LOOK_AFTER_NS > now_ns)
+			continue;
+		if (clock_now_ns() >= t->new_round.until_ns)
+			return;
+		t->new_round.from = img->proc.id + 1;
+		image_look(t, img);
+	}
+}
+
 void process_table_expire(struct process_table *t, uint64_t now_ns)
 {
 	uint64_t until_ns = clock_now_ns() + CHECKS_NS;
@@ -1150,6 +1215,7 @@ void process_table_expire(struct process_table *t, uint64_t now_ns)
 		if (has_expired(t, img, now_ns))
 			expire_chain(t, img, now_ns);
 	}
+	look_at_new(t, now_ns);
 }
 
 size_t process_table_nr_ids(const struct process_table *t)

@@ -19,7 +19,12 @@ struct sharing {
 static void write_tenant(struct tenant who, const char *user,
 			 const struct process_owner *owner, char *ret, size_t size)
 {
-	if (owner && *owner->container_name)
+	/* Some have the container of their parent. */
+	if (tenant_is_same(who, TENANT_NEW))
+		snprintf(
+			ret, size,
+			"What root's programs started, before it was known whose it is,");
+	else if (owner && *owner->container_name)
 		snprintf(ret, size, "Container %s (%.*s)", owner->container_name,
 			 SHOWN_ID_LEN, owner->container);
 	else if (owner)

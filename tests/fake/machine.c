@@ -375,7 +375,7 @@ static bool tell(const struct sampler_handlers *handlers)
 			.time_ns = FAKE_BEGIN_NS + item->at_ms * FAKE_MS,
 			.tgid = image.tgid,
 			.exec_id = image.exec_id,
-			.ids = {.uid = LB_NO_ID, .gid = LB_NO_ID},
+			.ids = {.uid = 0, .gid = 0},
 		};
 
 		if (fake_now_ms() - item->at_ms > fake.longest_answer_ms)

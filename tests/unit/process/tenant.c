@@ -152,13 +152,18 @@ static void the_container_or_the_user_pays(void **state)
 	assert_tenants();
 }
 
-static struct process *forked(uint32_t parent, uint32_t pid)
+static struct process *forked_at(uint32_t parent, uint32_t pid, uint64_t time_ns)
 {
 	struct task_event ev = {
-		.kind = TASK_EVENT_FORK, .time_ns = now + MS, .pid = pid, .ppid = parent};
+		.kind = TASK_EVENT_FORK, .time_ns = time_ns, .pid = pid, .ppid = parent};
 
 	process_table_event(table, &ev);
 	return process_table_newest(table, pid);
+}
+
+static struct process *forked(uint32_t parent, uint32_t pid)
+{
+	return forked_at(parent, pid, now + MS);
 }
 
 static struct process *told_of(uint32_t pid, uint64_t start_ns, uint32_t uid,
@@ -721,6 +726,12 @@ static void what_root_starts_is_roots(void **state)
 	executed(100, now + 2 * MS);
 	assert_non_null(told_child(100, 0));
 	assert_user(100, 0);
+	/* Also by way of a shell that executes it. */
+	assert_non_null(forked(10, 103));
+	executed(103, now + 2 * MS);
+	executed(103, now + 3 * MS);
+	assert_non_null(told_child(103, 0));
+	assert_user(103, 0);
 	/* It may have become another's before it started this. */
 	assert_non_null(forked(10, 101));
 	executed(101, now + 2 * MS);
@@ -774,6 +785,222 @@ static void setuid_programs_are_no_more_than_the_users_part(void **state)
 	assert_int_equal(nr_charged(&table->image_quota, 1000), 10);
 }
 
+static void assert_new(uint32_t pid)
+{
+	assert_true(tenant_is_same(tenant_of(pid), TENANT_NEW));
+}
+
+/* A program that cron runs as a user, before anything tells that it is his. */
+static void start_job(uint32_t pid)
+{
+	assert_non_null(forked(10, pid));
+	assert_user(pid, 0);
+	executed(pid, now + 2 * MS);
+}
+
+static void refuse(struct refusal *ret)
+{
+	*ret = (struct refusal){0};
+	process_table_each_refused(table, on_refused, ret);
+}
+
+/* Children that sleep are never told of. They may be any user's. */
+static void what_root_executes_has_a_part(void **state)
+{
+	struct refusal refusal;
+
+	(void)state;
+	add(10, 0, "0::/system.slice/cron.service\n");
+	add(30, 1000, "0::/\n");
+	new_table(60, 80);
+	scan();
+	start_job(100);
+	for (uint32_t pid = 101; pid < 121; pid++)
+		assert_true(pid < 115 ? forked(100, pid) != NULL : !forked(100, pid));
+	refuse(&refusal);
+	assert_string_equal(refusal.what, "program images");
+	assert_true(tenant_is_same(refusal.who, TENANT_NEW));
+	/* A program that it runs in them, too. */
+	assert_int_equal(map(100, 30), 10);
+	assert_int_equal(map(101, 1), 11);
+	refuse(&refusal);
+	assert_string_equal(refusal.what, "mappings");
+	assert_true(tenant_is_same(refusal.who, TENANT_NEW));
+	/* Neither users, nor root's own processes, with any number of workers, lack a place. */
+	assert_int_equal(map(30, 10), 11);
+	for (uint32_t pid = 200; pid < 220; pid++)
+		assert_non_null(forked(10, pid));
+	assert_int_equal(map(10, 5), 11);
+}
+
+static void names_of_what_root_executes_have_a_part(void **state)
+{
+	char name[256] = "";
+
+	(void)state;
+	add(10, 0, "0::/system.slice/cron.service\n");
+	process_table_free(table);
+	table = NULL;
+	strpool_free(pool);
+	pool = strpool_new(1 << 15);
+	strpool_share(pool);
+	new_table(0, 0);
+	scan();
+	start_job(100);
+	for (uint64_t i = 0; i < 200; i++) {
+		snprintf(name, sizeof(name), "/%0200u", (unsigned int)i);
+		process_table_event(table,
+				    &(struct task_event){.kind = TASK_EVENT_MMAP,
+							 .time_ns = now + 3 * MS + i,
+							 .pid = 100,
+							 .start = 0x1000000 + i * 0x2000,
+							 .end = 0x1001000 + i * 0x2000,
+							 .prot = 5,
+							 .name = name});
+	}
+	memset(name, 'r', sizeof(name) - 1);
+	assert_string_equal(strpool_add_n(pool, name, sizeof(name) - 1), name);
+}
+
+/* Is what its /proc shows known? */
+static bool has_its_program(const struct process *p)
+{
+	const struct mapping *m;
+
+	return maps_find(&p->maps, 0x400000, UINT64_MAX - 1, UINT64_MAX - 1, &m) ==
+	       MAPS_FOUND;
+}
+
+/* What had no room is read when it is known who pays. */
+static void what_was_refused_is_read_later(void **state)
+{
+	const struct process *p;
+
+	(void)state;
+	add(10, 0, "0::/system.slice/cron.service\n");
+	new_table(60, 84);
+	scan();
+	start_job(100);
+	assert_int_equal(map(100, 20), 0);
+	/* Root's own commands: one has a part, and one nothing. */
+	for (uint32_t pid = 101; pid < 103; pid++) {
+		add_setuid(pid, start, 0);
+		start_job(pid);
+	}
+	assert_int_equal(map(101, 1), 0);
+	assert_int_equal(map(101, 1), 1);
+	assert_int_equal(map(102, 1), 2);
+	for (uint32_t pid = 101; pid < 103; pid++) {
+		p = told_child(pid, 0);
+		assert_non_null(p);
+		assert_user(pid, 0);
+		assert_true(has_its_program(p));
+	}
+	/* They have given the place back. */
+	start_job(103);
+	assert_int_equal(map(103, 1), 2);
+	/* One without a place gets one. */
+	for (uint32_t pid = 200; pid < 220; pid++)
+		forked(103, pid);
+	add_setuid(300, start, 0);
+	assert_null(process_table_newest(table, 219));
+	p = told_child(300, 0);
+	assert_non_null(p);
+	assert_user(300, 0);
+	assert_true(has_its_program(p));
+}
+
+static void add_child(uint32_t pid, uid_t uid)
+{
+	fake_process_add(&fake, &(struct fake_process){.pid = pid,
+						       .start_ticks = start / TICK,
+						       .uid = uid,
+						       .maps = LINE});
+}
+
+/* A user has sleepers in the part of all, until they are looked at. */
+static void sleepers_are_their_users(void **state)
+{
+	struct refusal refusal;
+
+	(void)state;
+	add(10, 0, "0::/system.slice/cron.service\n");
+	new_table(60, 0);
+	scan();
+	start_job(100);
+	add_child(100, 1000);
+	for (uint32_t pid = 101; pid < 115; pid++) {
+		forked(100, pid);
+		add_child(pid, pid == 101 ? 0 : 1000);
+	}
+	process_table_expire(table, now + 500 * MS);
+	assert_new(100); /* it is too young for a look */
+	process_table_expire(table, now + 2000 * MS);
+	assert_user(100, 1000);
+	assert_user(101, 0);
+	assert_int_equal(nr_charged(&table->image_quota, 1000), 14);
+	/* What they fork is his from now on. */
+	assert_non_null(forked(100, 120));
+	assert_user(120, 1000);
+	assert_null(forked(100, 121));
+	/* The next ones are more than his part, and it is he who is named. */
+	start_job(200);
+	add_child(200, 1000);
+	for (uint32_t pid = 201; pid < 214; pid++) {
+		assert_non_null(forked(200, pid));
+		add_child(pid, 1000);
+	}
+	refuse(&refusal);
+	process_table_expire(table, now + 2000 * MS);
+	refuse(&refusal);
+	assert_string_equal(refusal.what, "program images");
+	assert_int_equal(refusal.who.uid, 1000);
+	assert_int_equal(nr_charged(&table->image_quota, 1000), 15);
+	start_job(300);
+	for (uint32_t pid = 301; pid < 315; pid++)
+		assert_non_null(forked(300, pid));
+}
+
+/* Its root directory is open before the look tells that it is a user's. */
+static void files_of_what_root_executes_have_a_part(void **state)
+{
+	const struct quota *q = &table->budget.quota;
+	char root[160];
+
+	(void)state;
+	add(10, 0, "0::/system.slice/cron.service\n");
+	scan();
+	start_job(100);
+	add_child(100, 1000);
+	snprintf(root, sizeof(root), "%s/100/root", fake.proc);
+	assert_int_equal(unlink(root), 0);
+	assert_int_equal(symlink("/", root), 0);
+	assert_non_null(process_table_expect(table, IMAGE(100, start, 1), now + 3 * MS));
+	assert_user(100, 1000);
+	assert_true(tenant_is_same(q->accounts[q->nr_accounts - 1].tenant, TENANT_NEW));
+}
+
+/* In a chain each child has forked the next one before its sample is told of. */
+static void what_a_user_has_forked_is_his(void **state)
+{
+	(void)state;
+	add(10, 0, "0::/system.slice/cron.service\n");
+	scan();
+	start_job(100);
+	assert_non_null(forked_at(100, 101, now + 3 * MS));
+	assert_non_null(forked_at(101, 102, now + 4 * MS));
+	executed(102, now + 5 * MS);
+	assert_non_null(told_child(100, 1000));
+	assert_non_null(forked_at(102, 103, now + 6 * MS));
+	assert_user(103, 1000);
+	executed(102, now + 7 * MS);
+	assert_user(102, 1000);
+	/* What another job does is not. */
+	start_job(200);
+	assert_non_null(forked_at(200, 201, now + 6 * MS));
+	assert_new(201);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -812,6 +1039,18 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(names_that_survive_stay_their_owners,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(what_root_executes_has_a_part, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(names_of_what_root_executes_have_a_part,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(what_was_refused_is_read_later, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(sleepers_are_their_users, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(files_of_what_root_executes_have_a_part,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(what_a_user_has_forked_is_his, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -298,6 +298,10 @@ static void the_user_of_a_setuid_program_is_read(void **state)
 	assert_cgroup(p, "/parent");
 	assert_int_equal(p->ns_tgid, 3);
 	assert_int_equal(p->tenant.uid, 1000);
+	/* Nor is it known who runs what a program of root's started. */
+	process_table_newest(table, PARENT)->tenant = TENANT_NEW;
+	process_table_newest(table, PARENT)->real_uid = (uid_t)-1;
+	assert_int_equal(sample_child(204, "0::/read\n")->ns_tgid, 3);
 	/* The user of another program is told. */
 	ids.uid = 1000;
 	p = sample_child(203, "0::/read\n");

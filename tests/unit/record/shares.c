@@ -39,6 +39,9 @@ static void the_tenant_is_named(void **state)
 	assert_sentence((struct tenant){.uid = 1001}, "", NULL,
 			"The user with uid 1001" LOSS);
 	assert_sentence(TENANT_UNKNOWN, "", NULL, "A user who is not known" LOSS);
+	assert_sentence(
+		TENANT_NEW, "", NULL,
+		"What root's programs started, before it was known whose it is," LOSS);
 	assert_sentence((struct tenant){.container = 7}, "", &web,
 			"Container web (0123456789ab)" LOSS);
 	assert_sentence((struct tenant){.container = 7}, "", &machine,
