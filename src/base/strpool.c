@@ -91,8 +91,9 @@ static bool text_eq(uint32_t item, const void *key, const void *ctx)
 	const struct strpool *pool = ctx;
 	const struct pool_text *text = key;
 
-	return !strncmp(pool->strings[item], text->s, text->len) &&
-	       !pool->strings[item][text->len];
+	/* @s may be in a mapped file, which changes: its bytes do not say where to look. */
+	return strnlen(pool->strings[item], text->len + 1) == text->len &&
+	       !memcmp(pool->strings[item], text->s, text->len);
 }
 
 /*

@@ -2,6 +2,10 @@
 /*
  * Reads untrusted little-endian bytes. Reads past the end give zero and set a sticky
  * error, so a caller checks once, after the last read.
+ *
+ * The bytes may be those of a mapped file, which its owner changes at any time. So what
+ * was checked must not be read again: a number is read once, and a text has a length
+ * instead of a NUL. (A file that becomes shorter kills the process, and nothing else.)
  */
 #ifndef LB_DECODE_DWARF_CURSOR_H
 #define LB_DECODE_DWARF_CURSOR_H
@@ -11,7 +15,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Bytes borrowed from a section; {NULL, 0} when there is no such section. */
+/* Bytes borrowed from a section; {NULL, 0} when there is no such section. A text of one
+ * has no NUL at its end. */
 struct bytes {
 	const uint8_t *data;
 	uint64_t len;
@@ -58,6 +63,13 @@ static inline void cursor_skip(struct cursor *c, uint64_t n)
 		c->p += n;
 }
 
+/* Returns @v, which the compiler must not read again from where it came from. */
+static inline uint64_t cursor_once(uint64_t v)
+{
+	__asm__("" : "+r"(v));
+	return v;
+}
+
 /* Reads an unsigned number of @size bytes, 1 to 8. */
 static inline uint64_t cursor_uint(struct cursor *c, unsigned int size)
 {
@@ -70,7 +82,7 @@ static inline uint64_t cursor_uint(struct cursor *c, unsigned int size)
 	for (unsigned int i = 0; i < size; i++)
 		v |= (uint64_t)c->p[i] << (8 * i);
 	c->p += size;
-	return v;
+	return cursor_once(v);
 }
 
 static inline uint8_t cursor_u8(struct cursor *c)
@@ -79,7 +91,7 @@ static inline uint8_t cursor_u8(struct cursor *c)
 		c->failed = true;
 		return 0;
 	}
-	return *c->p++;
+	return (uint8_t)cursor_once(*c->p++);
 }
 
 static inline uint16_t cursor_u16(struct cursor *c)
@@ -153,7 +165,7 @@ static inline struct cursor cursor_block(struct cursor *c, uint64_t len)
 #define CURSOR_MAX_STRING (1u << 20) /* longer names are malformed */
 
 /* Reads a terminated string, borrowed from the bytes; "" when not terminated. */
-static inline const char *cursor_str(struct cursor *c)
+static inline struct bytes cursor_str(struct cursor *c)
 {
 	uint64_t left = cursor_left(c);
 	size_t max = left < CURSOR_MAX_STRING ? left : CURSOR_MAX_STRING;
@@ -161,18 +173,10 @@ static inline const char *cursor_str(struct cursor *c)
 
 	if (!nul) {
 		cursor_fail(c);
-		return "";
+		return (struct bytes){c->p, 0};
 	}
 	c->p = nul + 1;
-	return (const char *)start;
-}
-
-/* Like cursor_str(), at @off of a string section. */
-static inline const char *bytes_str(struct bytes b, uint64_t off)
-{
-	struct cursor c = cursor_at(b, off);
-
-	return cursor_str(&c);
+	return (struct bytes){start, (uint64_t)(nul - start)};
 }
 
 /*

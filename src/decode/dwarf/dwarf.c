@@ -293,7 +293,7 @@ static void decoded_frame(struct decoded *d, struct frame_place place, struct fr
 			      .inlined = decoded_is_inlined(d, place.scope)};
 	if (!place.scope)
 		return;
-	ret->function = s->full_name ? s->full_name : s->function.name;
+	ret->function = s->function.name;
 	ret->system_name = s->function.linkage_name;
 	ret->start_line = s->function.decl_line;
 }

@@ -235,8 +235,8 @@ bool debug_file_is_code(const struct debug_file *f, uint64_t vaddr)
 	return low < f->nr_exec && f->exec[low].start <= vaddr;
 }
 
-bool debug_file_altlink(struct debug_file *f, const char **ret_name,
-			const uint8_t **ret_id, size_t *ret_id_len)
+bool debug_file_altlink(struct debug_file *f, struct bytes *ret_name,
+			struct bytes *ret_id)
 {
 	const Elf_Data *data = binary_section_bytes(
 		binary_section(f->binary, ".gnu_debugaltlink", NULL));
@@ -246,7 +246,6 @@ bool debug_file_altlink(struct debug_file *f, const char **ret_name,
 		return false;
 	c = cursor_at((struct bytes){data->d_buf, data->d_size}, 0);
 	*ret_name = cursor_str(&c);
-	*ret_id = c.p;
-	*ret_id_len = cursor_left(&c);
-	return !c.failed && *ret_id_len > 0 && *ret_id_len <= 64;
+	*ret_id = (struct bytes){c.p, cursor_left(&c)};
+	return !c.failed && ret_id->len > 0 && ret_id->len <= BINARY_MAX_BUILD_ID;
 }

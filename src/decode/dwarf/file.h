@@ -124,8 +124,8 @@ bool debug_file_is_code(const struct debug_file *f, uint64_t vaddr);
  * Reads .gnu_debugaltlink: the file's name as written, and its build id; both borrowed.
  * Return: false when there is none.
  */
-bool debug_file_altlink(struct debug_file *f, const char **ret_name,
-			const uint8_t **ret_id, size_t *ret_id_len);
+bool debug_file_altlink(struct debug_file *f, struct bytes *ret_name,
+			struct bytes *ret_id);
 
 /*
  * Takes @n from this call's budget of work, because a few bytes can refer to the same

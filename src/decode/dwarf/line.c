@@ -205,9 +205,11 @@ static int add_file(struct line_table *t, const struct form_value *name, uint64_
 /* Reads a string in the table itself. Return: false when it is empty. */
 static bool read_text(struct cursor *c, struct form_value *ret)
 {
-	*ret = (struct form_value){.form = DW_FORM_string,
-				   .block = (const uint8_t *)cursor_str(c)};
-	return *ret->block != 0;
+	struct bytes text = cursor_str(c);
+
+	*ret = (struct form_value){
+		.form = DW_FORM_string, .block = text.data, .u = text.len};
+	return text.len;
 }
 
 /* Reads directories and files of DWARF 2 to 4: strings, ended by an empty one. */
@@ -530,40 +532,33 @@ int line_table_rows(struct line_table *t, dwarf_row_fn row, void *ctx)
 }
 
 /* Joins parts that are not empty by '/'; an absolute part replaces those before it. */
-static char *join(const char *const parts[], size_t nr)
+static char *join(const struct bytes *parts, size_t nr)
 {
 	size_t first = 0, len = 1;
 	char *path, *end;
 
 	for (size_t i = 0; i < nr; i++) {
-		if (parts[i][0] == '/')
+		if (parts[i].len && parts[i].data[0] == '/')
 			first = i;
-		len += strlen(parts[i]) + 1;
+		len += parts[i].len + 1;
 	}
 	path = malloc(len);
 	if (!path)
 		return NULL;
 	end = path;
 	for (size_t i = first; i < nr; i++) {
-		if (end > path && end[-1] != '/' && parts[i][0])
+		if (end > path && end[-1] != '/' && parts[i].len)
 			*end++ = '/';
-		end = stpcpy(end, parts[i]);
+		if (parts[i].len)
+			end = mempcpy(end, parts[i].data, parts[i].len);
 	}
 	*end = '\0';
 	return path;
 }
 
-/* Returns a name in this table; "" if it cannot be read. */
-static const char *text(const struct line_table *t, const struct form_value *name)
-{
-	const char *s = form_string(&t->strings, name);
-
-	return s ? s : "";
-}
-
 const char *line_table_path(struct line_table *t, uint64_t number)
 {
-	const char *parts[4] = {"", "", "", ""}, *comp_dir;
+	struct bytes parts[4] = {0};
 	struct line_file *f;
 
 	if (number >= t->nr_files)
@@ -571,21 +566,21 @@ const char *line_table_path(struct line_table *t, uint64_t number)
 	f = &t->files[number];
 	if (f->path)
 		return f->path;
-	parts[3] = text(t, &f->name);
-	if (!*parts[3])
+	parts[3] = form_string(&t->strings, &f->name);
+	if (!parts[3].len)
 		return "";
-	comp_dir = form_string(t->unit, &t->unit->comp_dir);
-	parts[0] = comp_dir ? comp_dir : "";
+	parts[0] = form_string(t->unit, &t->unit->comp_dir);
 	/*
 	 * The compilation directory again (DWARF 5, 6.2.4). Both are relative if the
 	 * build replaced prefixes of paths, as Debian's does.
 	 */
 	if (t->version >= 5 && t->nr_dirs)
-		parts[1] = text(t, &t->dirs[0]);
-	if (!strcmp(parts[0], parts[1]))
-		parts[0] = "";
+		parts[1] = form_string(&t->strings, &t->dirs[0]);
+	if (parts[0].len && parts[0].len == parts[1].len &&
+	    !memcmp(parts[0].data, parts[1].data, parts[0].len))
+		parts[0].len = 0;
 	if (f->dir && f->dir < t->nr_dirs)
-		parts[2] = text(t, &t->dirs[f->dir]);
+		parts[2] = form_string(&t->strings, &t->dirs[f->dir]);
 	f->path = join(parts, ARRAY_SIZE(parts));
 	return f->path ? f->path : "";
 }

@@ -11,32 +11,33 @@
 #include "decode/dwarf/unit.h"
 
 /* Sets a name, unless it is known: the DIE with the code is read first and wins. */
-static void take_name(const struct unit *unit, const struct form_value *v,
-		      const char **ret)
+static void take_name(struct strpool *names, const struct unit *unit,
+		      const struct form_value *v, const char **ret)
 {
-	const char *name;
+	struct bytes name;
 
 	if (**ret)
 		return;
 	name = form_string(unit, v);
-	if (!name)
+	if (!name.data)
 		unit->file->context->stats.nr_dwz_missing++;
-	else if (debug_spend(unit->file, strlen(name)))
-		*ret = name;
+	else if (debug_spend(unit->file, name.len))
+		*ret = strpool_add_n(names, (const char *)name.data, name.len);
 }
 
-static void take_attr(const struct unit *unit, uint16_t attr, const struct form_value *v,
-		      struct function *ret, struct form_value *next)
+static void take_attr(struct strpool *names, const struct unit *unit, uint16_t attr,
+		      const struct form_value *v, struct function *ret,
+		      struct form_value *next)
 {
 	uint64_t line;
 
 	switch (attr) {
 	case DW_AT_name:
-		take_name(unit, v, &ret->name);
+		take_name(names, unit, v, &ret->name);
 		break;
 	case DW_AT_linkage_name:
 	case DW_AT_MIPS_linkage_name:
-		take_name(unit, v, &ret->linkage_name);
+		take_name(names, unit, v, &ret->linkage_name);
 		break;
 	case DW_AT_decl_line:
 		line = form_number(v);
@@ -51,8 +52,9 @@ static void take_attr(const struct unit *unit, uint16_t attr, const struct form_
 }
 
 /* Reads one DIE. Return: 0 (@next.form 0: it was the last one), -EBADMSG, -ENOMEM. */
-static int read_one(const struct unit *unit, uint64_t off, struct abbrev_cache *abbrevs,
-		    struct function *ret, struct form_value *next)
+static int read_one(struct strpool *names, const struct unit *unit, uint64_t off,
+		    struct abbrev_cache *abbrevs, struct function *ret,
+		    struct form_value *next)
 {
 	struct bytes info = debug_file_section(unit->file, DEBUG_INFO);
 	struct cursor c = cursor_at((struct bytes){info.data, unit->end}, off);
@@ -72,7 +74,7 @@ static int read_one(const struct unit *unit, uint64_t off, struct abbrev_cache *
 		const struct abbrev_attr *attr = &table->attrs[abbrev->first_attr + i];
 
 		form_read(&c, attr, unit->widths, &value);
-		take_attr(unit, attr->name, &value, ret, next);
+		take_attr(names, unit, attr->name, &value, ret, next);
 	}
 	return c.failed ? -EBADMSG : 0;
 }
@@ -114,7 +116,7 @@ static int follow(struct unit *unit, const struct form_value *ref, uint64_t *off
  * be read stays "" or 0; names in a dwz file that was not found are counted.
  * Return: 0 or -ENOMEM.
  */
-static int function_read(const struct unit *unit, uint64_t off,
+static int function_read(struct strpool *names, const struct unit *unit, uint64_t off,
 			 struct abbrev_cache *abbrevs, struct function *ret)
 {
 	struct unit at = *unit;
@@ -123,7 +125,7 @@ static int function_read(const struct unit *unit, uint64_t off,
 
 	*ret = (struct function){.name = "", .linkage_name = ""};
 	for (int hop = 0; hop < FUNCTION_MAX_HOPS; hop++) {
-		r = read_one(&at, off, abbrevs, ret, &next);
+		r = read_one(names, &at, off, abbrevs, ret, &next);
 		ret->file = at.file;
 		ret->unit_off = at.off;
 		ret->die_off = off;
@@ -137,6 +139,7 @@ static int function_read(const struct unit *unit, uint64_t off,
 }
 
 struct qualify_walk {
+	struct strpool *names;
 	const struct unit *unit;
 	struct abbrev_cache *abbrevs;
 	const struct abbrev_table *table;
@@ -164,7 +167,7 @@ static const char *name_at(const struct qualify_walk *w, uint64_t off)
 	struct function named = {.name = "", .linkage_name = ""};
 	struct form_value next;
 
-	read_one(w->unit, off, w->abbrevs, &named, &next);
+	read_one(w->names, w->unit, off, w->abbrevs, &named, &next);
 	return named.name;
 }
 
@@ -191,7 +194,7 @@ static const char *part_around(const struct qualify_walk *w, size_t i,
 }
 
 /* Sets the item's full name, from the DIEs around it, when the walk is at its DIE. */
-static int qualify(const struct qualify_walk *w, const struct unqualified_name *item)
+static void qualify(const struct qualify_walk *w, const struct unqualified_name *item)
 {
 	char name[QUALIFY_MAX_BYTES];
 	size_t len = 0, part_len;
@@ -203,26 +206,24 @@ static int qualify(const struct qualify_walk *w, const struct unqualified_name *
 			continue;
 		part_len = strlen(part);
 		if (part_len + 3 > sizeof(name) - len)
-			return 0;
+			return;
 		memcpy(name + len, part, part_len);
 		memcpy(name + len + part_len, "::", 2);
 		len += part_len + 2;
 	}
 	part_len = strlen(item->name);
 	if (!len || part_len + 1 > sizeof(name) - len)
-		return 0;
+		return;
 	memcpy(name + len, item->name, part_len + 1);
-	*item->ret = strdup(name);
-	return *item->ret ? 0 : -ENOMEM;
+	*item->ret = strpool_add(w->names, name);
 }
 
 /* Walks the unit until all of its items, in ascending order, were passed. */
-static int walk_unit(struct qualify_walk *w, const struct unqualified_name *items,
-		     size_t nr)
+static void walk_unit(struct qualify_walk *w, const struct unqualified_name *items,
+		      size_t nr)
 {
 	struct cursor c = cursor_at(w->bytes, w->unit->root_off);
 	size_t next = 0, level = 0;
-	int r;
 
 	while (next < nr && c.p < c.end) {
 		uint64_t off = (uint64_t)(c.p - w->bytes.data);
@@ -230,11 +231,8 @@ static int walk_unit(struct qualify_walk *w, const struct unqualified_name *item
 		const struct abbrev *abbrev;
 
 		for (; next < nr && items[next].die_off <= off; next++) {
-			if (items[next].die_off != off || level > w->depth)
-				continue;
-			r = qualify(w, &items[next]);
-			if (r < 0)
-				return r;
+			if (items[next].die_off == off && level <= w->depth)
+				qualify(w, &items[next]);
 		}
 		if (!code) {
 			level -= level > 0;
@@ -243,7 +241,7 @@ static int walk_unit(struct qualify_walk *w, const struct unqualified_name *item
 		}
 		abbrev = abbrev_find(w->table, code);
 		if (!abbrev)
-			return 0;
+			return;
 		form_skip_all(&c, &w->table->attrs[abbrev->first_attr], abbrev,
 			      w->unit->widths);
 		if (!abbrev->has_children)
@@ -254,7 +252,6 @@ static int walk_unit(struct qualify_walk *w, const struct unqualified_name *item
 		}
 		level++;
 	}
-	return 0;
 }
 
 static int qualify_unit(struct qualify_walk *w, const struct unqualified_name *items,
@@ -278,7 +275,8 @@ static int qualify_unit(struct qualify_walk *w, const struct unqualified_name *i
 	w->bytes = debug_file_section(w->unit->file, DEBUG_INFO);
 	w->bytes.len = w->unit->end;
 	w->depth = 0;
-	return walk_unit(w, items, nr);
+	walk_unit(w, items, nr);
+	return 0;
 }
 
 /**
@@ -288,7 +286,7 @@ static int qualify_unit(struct qualify_walk *w, const struct unqualified_name *i
  * @home   the unit of most of them; it need not be readable by its offset
  * Return: 0 or -ENOMEM.
  */
-static int names_qualify(struct unqualified_name *items, size_t nr,
+static int names_qualify(struct strpool *names, struct unqualified_name *items, size_t nr,
 			 const struct unit *home, struct abbrev_cache *abbrevs)
 {
 	_cleanup_free_ struct qualify_walk *w = calloc(1, sizeof(*w));
@@ -296,6 +294,7 @@ static int names_qualify(struct unqualified_name *items, size_t nr,
 
 	if (!w)
 		return -ENOMEM;
+	w->names = names;
 	w->abbrevs = abbrevs;
 	qsort(items, nr, sizeof(*items), compare_items);
 	for (size_t i = 0, end; i < nr && r == 0; i = end) {
@@ -489,8 +488,7 @@ struct scope_walk {
 
 void scopes_deinit(struct scopes *s)
 {
-	for (size_t i = 0; i < s->nr; i++)
-		free(s->items[i].full_name);
+	strpool_free(s->names);
 	free(s->items);
 	free(s->ranges);
 	*s = (struct scopes){0};
@@ -728,18 +726,19 @@ int scopes_name(struct scopes *s, const struct unit *unit, struct abbrev_cache *
 	size_t nr = 0;
 	int r;
 
-	if (!items)
+	s->names = strpool_new(SCOPE_MAX_NAME_BYTES);
+	if (!items || !s->names)
 		return -ENOMEM;
 	for (size_t i = 1; i < s->nr; i++) {
 		struct function *f = &s->items[i].function;
 
-		r = function_read(unit, s->items[i].die_off, abbrevs, f);
+		r = function_read(s->names, unit, s->items[i].die_off, abbrevs, f);
 		if (r < 0)
 			return r;
 		if (*f->name && !*f->linkage_name)
-			items[nr++] = (struct unqualified_name){f->file, f->unit_off,
-								f->die_off, f->name,
-								&s->items[i].full_name};
+			items[nr++] = (struct unqualified_name){
+				f->file, f->unit_off, f->die_off, f->name, &f->name};
 	}
-	return nr ? names_qualify(items, nr, unit, abbrevs) : 0;
+	r = nr ? names_qualify(s->names, items, nr, unit, abbrevs) : 0;
+	return r == 0 && strpool_nr_dropped(s->names) ? -ENOMEM : r;
 }

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/strpool.h"
 #include "decode/dwarf/line.h"
 #include "decode/dwarf/unit.h"
 
@@ -22,7 +23,7 @@
 #define FUNCTION_MAX_HOPS 16 /* references followed; more are a cycle */
 
 struct function {
-	const char *name, *linkage_name; /* "" not known; borrowed from sections */
+	const char *name, *linkage_name; /* "" not known; in scopes.names */
 	uint32_t decl_line; /* 0: not known */
 	struct debug_file *file; /* of the declaration, the last DIE */
 	uint64_t unit_off, die_off;
@@ -41,8 +42,8 @@ struct function {
 struct unqualified_name {
 	struct debug_file *file; /* with unit_off: the unit of the declaration */
 	uint64_t unit_off, die_off;
-	const char *name; /* borrowed */
-	char **ret; /* set to the full name (heap), unless it is the same */
+	const char *name;
+	const char **ret; /* set to the full name, unless it is the same */
 };
 
 /*
@@ -80,8 +81,9 @@ struct scope {
 	uint32_t parent; /* the scope it was inlined into; 0: it is a function */
 	uint32_t call_file, call_line; /* of an inlined one; line 0: not known */
 	struct function function;
-	char *full_name; /* heap; NULL: same as function.name */
 };
+
+#define SCOPE_MAX_NAME_BYTES (64u << 20) /* of one unit; more: out of memory */
 
 /* Item 0 stands for "none". */
 struct scopes {
@@ -93,6 +95,8 @@ struct scopes {
 		uint32_t scope;
 	} * ranges;
 	size_t nr_ranges, cap_ranges;
+	/* Copies: a file may change while it is mapped. Equal names are one pointer. */
+	struct strpool *names;
 };
 
 void scopes_deinit(struct scopes *s);

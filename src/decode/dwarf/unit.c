@@ -251,6 +251,8 @@ static void read_block(struct cursor *c, uint64_t len, struct form_value *ret)
 
 static void read_variable(struct cursor *c, uint16_t form, struct form_value *ret)
 {
+	struct bytes text;
+
 	switch (form) {
 	case DW_FORM_udata:
 	case DW_FORM_ref_udata:
@@ -266,7 +268,9 @@ static void read_variable(struct cursor *c, uint16_t form, struct form_value *re
 		ret->u = (uint64_t)cursor_sleb(c);
 		break;
 	case DW_FORM_string:
-		ret->block = (const uint8_t *)cursor_str(c);
+		text = cursor_str(c);
+		ret->block = text.data;
+		ret->u = text.len;
 		break;
 	case DW_FORM_block1:
 		read_block(c, cursor_u8(c), ret);
@@ -362,7 +366,20 @@ bool form_address(const struct unit *unit, const struct form_value *v, uint64_t 
 	return true;
 }
 
-static const char *indexed_string(const struct unit *unit, uint64_t index)
+static const struct bytes no_string = {(const uint8_t *)"", 0};
+
+static struct bytes string_at(struct debug_file *file, enum debug_section section,
+			      uint64_t off)
+{
+	struct cursor c = cursor_at(debug_file_section(file, section), off);
+	uint64_t left = cursor_left(&c);
+	size_t len = strnlen((const char *)c.p,
+			     left < FORM_MAX_STRING ? left : FORM_MAX_STRING);
+
+	return len < left ? (struct bytes){c.p, len} : no_string;
+}
+
+static struct bytes indexed_string(const struct unit *unit, uint64_t index)
 {
 	struct bytes offsets = debug_file_section(unit->file, DEBUG_STR_OFFSETS);
 	uint8_t size = unit->widths.offset_size;
@@ -370,29 +387,28 @@ static const char *indexed_string(const struct unit *unit, uint64_t index)
 	uint64_t off;
 
 	if (index > offsets.len)
-		return "";
+		return no_string;
 	c = cursor_at(offsets, unit->str_offsets_base + index * size);
 	off = cursor_uint(&c, size);
-	if (c.failed)
-		return "";
-	return bytes_str(debug_file_section(unit->file, DEBUG_STR), off);
+	return c.failed ? no_string : string_at(unit->file, DEBUG_STR, off);
 }
 
-const char *form_string(const struct unit *unit, const struct form_value *v)
+struct bytes form_string(const struct unit *unit, const struct form_value *v)
 {
 	struct debug_file *alt;
 
 	switch (v->form) {
 	case DW_FORM_string:
-		return (const char *)v->block;
+		return (struct bytes){v->block,
+				      v->u < FORM_MAX_STRING ? v->u : FORM_MAX_STRING};
 	case DW_FORM_strp:
-		return bytes_str(debug_file_section(unit->file, DEBUG_STR), v->u);
+		return string_at(unit->file, DEBUG_STR, v->u);
 	case DW_FORM_line_strp:
-		return bytes_str(debug_file_section(unit->file, DEBUG_LINE_STR), v->u);
+		return string_at(unit->file, DEBUG_LINE_STR, v->u);
 	case DW_FORM_GNU_strp_alt:
 	case DW_FORM_strp_sup:
 		alt = companion_alt(unit->file);
-		return alt ? bytes_str(debug_file_section(alt, DEBUG_STR), v->u) : NULL;
+		return alt ? string_at(alt, DEBUG_STR, v->u) : (struct bytes){0};
 	case DW_FORM_strx:
 	case DW_FORM_strx1:
 	case DW_FORM_strx2:
@@ -401,7 +417,7 @@ const char *form_string(const struct unit *unit, const struct form_value *v)
 	case DW_FORM_GNU_str_index:
 		return indexed_string(unit, v->u);
 	default:
-		return "";
+		return no_string;
 	}
 }
 
@@ -655,28 +671,25 @@ struct debug_file *companion_alt(struct debug_file *f)
 {
 	_cleanup_(debug_file_freep) struct debug_file *alt = NULL;
 	_cleanup_free_ struct need *need = NULL;
-	const uint8_t *id;
-	const char *name;
-	size_t id_len;
+	struct bytes name, id;
 
 	if (f->alt_tried)
 		return f->alt;
 	f->alt_tried = true;
 	need = calloc(1, sizeof(*need));
-	if (!need || !debug_file_altlink(f, &name, &id, &id_len) ||
-	    strlen(name) >= sizeof(need->name))
+	if (!need || !debug_file_altlink(f, &name, &id) || name.len >= sizeof(need->name))
 		return NULL;
 	need->kind = NEED_DWZ;
-	memcpy(need->build_id, id, id_len);
-	need->build_id_len = id_len;
-	memcpy(need->name, name, strlen(name));
+	memcpy(need->build_id, id.data, id.len);
+	need->build_id_len = id.len;
+	memcpy(need->name, name.data, name.len);
 	if (ask(f->context, need, DEBUG_FILE_DWZ, &alt) < 0) {
-		log_debug("dwz file %s not found, skipping", name);
+		log_debug("dwz file %s not found, skipping", need->name);
 		return NULL;
 	}
-	if (alt->binary->build_id_len != id_len ||
-	    memcmp(alt->binary->build_id, id, id_len) != 0) {
-		log_debug("dwz file %s has another build id, skipping", name);
+	if (alt->binary->build_id_len != need->build_id_len ||
+	    memcmp(alt->binary->build_id, need->build_id, need->build_id_len) != 0) {
+		log_debug("dwz file %s has another build id, skipping", need->name);
 		return NULL;
 	}
 	f->alt = take_ptr(alt);
@@ -823,7 +836,7 @@ int companion_split_unit(const struct unit *skeleton, struct debug_file **ret_fi
 {
 	_cleanup_(debug_file_freep) struct debug_file *dwo = NULL;
 	_cleanup_free_ struct need *need = NULL;
-	const char *name, *dir;
+	struct bytes name, dir;
 	int r;
 
 	if (!skeleton->has_dwo_id)
@@ -837,19 +850,20 @@ int companion_split_unit(const struct unit *skeleton, struct debug_file **ret_fi
 		return -ENOMEM;
 	name = form_string(skeleton, &skeleton->dwo_name);
 	dir = form_string(skeleton, &skeleton->comp_dir);
-	if (!name || !*name || strlen(name) >= sizeof(need->name))
+	if (!name.len || name.len >= sizeof(need->name))
 		return -ENOENT;
 	need->kind = NEED_DWO;
-	memcpy(need->name, name, strlen(name));
-	if (dir && strlen(dir) < sizeof(need->comp_dir))
-		memcpy(need->comp_dir, dir, strlen(dir));
+	memcpy(need->name, name.data, name.len);
+	if (dir.len && dir.len < sizeof(need->comp_dir))
+		memcpy(need->comp_dir, dir.data, dir.len);
 	r = ask(skeleton->file->context, need, DEBUG_FILE_SPLIT, &dwo);
 	if (r < 0) {
-		log_debug("split debug file %s not found, skipping", name);
+		log_debug("split debug file %s not found, skipping", need->name);
 		return r;
 	}
 	if (!split_from_dwo(dwo, skeleton, ret)) {
-		log_debug("split debug file %s is of another build, skipping", name);
+		log_debug("split debug file %s is of another build, skipping",
+			  need->name);
 		return -ENOENT;
 	}
 	*ret_file = take_ptr(dwo);

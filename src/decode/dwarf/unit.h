@@ -92,7 +92,7 @@ struct unit;
 /* A raw value of a DIE. form 0: the attribute is absent. */
 struct form_value {
 	uint16_t form;
-	uint64_t u; /* number, offset, index, or length of a block */
+	uint64_t u; /* number, offset, index, or length of a block or text */
 	const uint8_t *block; /* block or text; borrowed */
 };
 
@@ -117,11 +117,14 @@ bool form_is_address(uint16_t form);
 /** Gets an address. Return: false: not an address, or not in the address table. */
 bool form_address(const struct unit *unit, const struct form_value *v, uint64_t *ret);
 
+/* Longer strings are cut: an answer has no longer ones, and others may refer to them. */
+#define FORM_MAX_STRING (64u << 10)
+
 /**
  * Returns a string, borrowed from a section; "" if it is no string or is outside of the
- * section; NULL if it is in a dwz file that was not found.
+ * section; {NULL, 0} if it is in a dwz file that was not found.
  */
-const char *form_string(const struct unit *unit, const struct form_value *v);
+struct bytes form_string(const struct unit *unit, const struct form_value *v);
 
 /** Returns a number; UINT64_MAX if it is negative or @v is not a number. */
 uint64_t form_number(const struct form_value *v);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Line tables and range lists of the DWARF reader, written byte by byte. */
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,8 +31,8 @@ static void fake_init(struct fake *f, uint8_t version)
 	f->unit.file = &f->file;
 	f->unit.widths = (struct form_widths){version, 8, 4};
 	f->unit.has_stmt_list = true;
-	f->unit.comp_dir = (struct form_value){.form = DW_FORM_string,
-					       .block = (const uint8_t *)"/build"};
+	f->unit.comp_dir = (struct form_value){
+		.form = DW_FORM_string, .block = (const uint8_t *)"/build", .u = 6};
 }
 
 static void fake_section(struct fake *f, enum debug_section which, const void *data,
@@ -307,6 +309,62 @@ static void test_paths_5(void **state)
 	assert_string_equal(line_table_path(t, 1), "");
 }
 
+/* Writes a version 4 table of one file, whose name has @name_bytes. */
+static size_t table_of_long_name(uint8_t *out, size_t name_bytes)
+{
+	size_t lists = 28, end = lists + 1 + name_bytes + 5;
+	uint32_t total = (uint32_t)(end - 4), header_len = (uint32_t)(end - 10);
+
+	table_4(out, NULL, 0);
+	memset(out + lists, 0, end - lists); /* no directories */
+	memset(out + lists + 1, 'n', name_bytes);
+	memcpy(out, &total, 4);
+	memcpy(out + 6, &header_len, 4);
+	return end;
+}
+
+/* A directory in a mapped file, whose owner makes it shorter and longer. */
+struct changing {
+	char text[3000];
+	atomic_bool ends;
+};
+
+static void *change(void *arg)
+{
+	struct changing *c = arg;
+
+	for (unsigned int i = 0; !c->ends; i++)
+		*(volatile char *)&c->text[1] = i & 1 ? 'd' : '\0';
+	return NULL;
+}
+
+/* What was checked of it, as its length, must not be read again. */
+static void test_path_that_changes(void **state)
+{
+	static struct changing dir;
+	uint8_t bytes[4096];
+	pthread_t thread;
+	struct fake f;
+
+	(void)state;
+	memset(dir.text, 'd', sizeof(dir.text) - 1);
+	fake_init(&f, 4);
+	fake_section(&f, DEBUG_LINE, bytes, table_of_long_name(bytes, 3900));
+	fake_section(&f, DEBUG_LINE_STR, dir.text, sizeof(dir.text));
+	f.unit.comp_dir = (struct form_value){.form = DW_FORM_line_strp};
+	assert_int_equal(pthread_create(&thread, NULL, change, &dir), 0);
+	for (int i = 0; i < 20000; i++) {
+		_cleanup_(line_table_freep) struct line_table *t = NULL;
+
+		f.context.work_left = 1 << 20;
+		assert_int_equal(line_table_open(&f.unit, &t), 0);
+		assert_in_range(strlen(line_table_path(t, 1)), 1,
+				sizeof(dir.text) + 3900);
+	}
+	dir.ends = true;
+	pthread_join(thread, NULL);
+}
+
 static void test_bad_headers(void **state)
 {
 	struct line_table *t = NULL;
@@ -508,6 +566,7 @@ int main(void)
 		cmocka_unit_test(test_program_breaks_off),
 		cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_paths_5),
+		cmocka_unit_test(test_path_that_changes),
 		cmocka_unit_test(test_bad_headers),
 		cmocka_unit_test(test_ranges_4),
 		cmocka_unit_test(test_ranges_5),
