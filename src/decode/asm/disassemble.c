@@ -285,6 +285,7 @@ int instructions_serve(struct worker_call *call, struct wire_reader *request,
 {
 	_cleanup_(binary_freep) struct binary *binary = NULL;
 	_cleanup_(disassembler_freep) struct disassembler *d = NULL;
+	_cleanup_free_ uint8_t *copy = NULL;
 	struct request q;
 	bool from_file;
 	int err = read_request(request, nr_fds, &q);
@@ -303,6 +304,11 @@ int instructions_serve(struct worker_call *call, struct wire_reader *request,
 		err = find_code(&q, binary);
 		if (err)
 			return put_status((enum instructions_status)err, reply);
+		/* The file may change, and capstone may read a byte twice. */
+		copy = malloc(q.size_bytes);
+		if (!copy)
+			return -ENOMEM;
+		q.code = memcpy(copy, q.code, q.size_bytes);
 	}
 	err = disassembler_new(q.machine, !from_file, &d);
 	if (err == -EOPNOTSUPP)

@@ -118,10 +118,10 @@ bool cfi_index_open(const uint8_t *bytes, size_t len, uint64_t vaddr,
 
 static uint64_t get(const struct cfi_index *index, size_t i, size_t at)
 {
-	int32_t distance;
+	struct cursor c = {.p = index->entries + i * ENTRY_BYTES + at};
 
-	memcpy(&distance, index->entries + i * ENTRY_BYTES + at, sizeof(distance));
-	return index->vaddr + (uint64_t)distance;
+	c.end = c.p + 4;
+	return index->vaddr + (uint64_t)(int32_t)cursor_u32(&c);
 }
 
 static uint64_t index_function(const struct cfi_index *index, size_t i)
@@ -327,14 +327,16 @@ static bool is_plt(const struct cursor *b, int64_t *ret_first_byte)
 					 0,           DW_OP_lit15, DW_OP_and};
 	static const uint8_t behind[] = {DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus};
 	const uint8_t *p = b->p;
+	uint64_t literal;
 
 	if ((size_t)(b->end - p) != sizeof(before) + 1 + sizeof(behind) ||
 	    memcmp(p, before, sizeof(before)) ||
 	    memcmp(p + sizeof(before) + 1, behind, sizeof(behind)))
 		return false;
-	if (p[sizeof(before)] < DW_OP_lit0 || p[sizeof(before)] > DW_OP_lit15)
+	literal = cursor_once(p[sizeof(before)]);
+	if (literal < DW_OP_lit0 || literal > DW_OP_lit15)
 		return false;
-	*ret_first_byte = p[sizeof(before)] - DW_OP_lit0;
+	*ret_first_byte = (int64_t)literal - DW_OP_lit0;
 	return true;
 }
 

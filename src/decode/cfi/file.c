@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "decode/dwarf/cursor.h"
 
 #define MAX_PROGRAM_HEADERS   512
 #define MAX_DEBUG_FRAME_BYTES (128u << 20) /* decompressed */
@@ -110,12 +111,12 @@ static size_t frames_len(const uint8_t *bytes, size_t len)
 	size_t at = 0;
 
 	while (len - at >= 4) {
-		uint32_t entry;
+		struct cursor c = {.p = bytes + at, .end = bytes + len};
+		uint64_t entry = cursor_u32(&c);
 
-		memcpy(&entry, bytes + at, sizeof(entry));
-		if (!entry || entry > len - at - sizeof(entry))
+		if (!entry || entry > cursor_left(&c))
 			break;
-		at += sizeof(entry) + entry;
+		at += 4 + entry;
 	}
 	return at;
 }

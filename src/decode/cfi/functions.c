@@ -69,6 +69,7 @@ struct decoded_instruction {
 struct function_code {
 	struct decoded_instruction *items;
 	size_t nr, cap;
+	uint8_t *code; /* a copy, because capstone may read a byte twice (cursor.h) */
 	uint32_t *at_byte; /* of each byte: the instruction that begins there */
 	uint32_t *todo; /* known stack, but successors not yet visited */
 	size_t nr_todo;
@@ -77,6 +78,7 @@ struct function_code {
 static void function_deinit(struct function_code *f)
 {
 	free(f->items);
+	free(f->code);
 	free(f->at_byte);
 	free(f->todo);
 }
@@ -240,9 +242,9 @@ static void set_flow(const cs_insn *insn, size_t len, struct decoded_instruction
 		ret->flow = is_direct ? FLOW_JUMP : FLOW_TABLE;
 }
 
-static int decode(struct function_code *f, const uint8_t *code, size_t len,
-		  uint64_t *steps_left)
+static int decode(struct function_code *f, size_t len, uint64_t *steps_left)
 {
+	const uint8_t *code = f->code;
 	csh handle;
 	cs_insn *insn;
 	uint64_t at = 0;
@@ -448,12 +450,14 @@ int code_frames_read(const uint8_t *code, size_t len, uint64_t vaddr,
 		return 0;
 	*steps_left -= len / BYTES_PER_STEP < *steps_left ? len / BYTES_PER_STEP
 							  : *steps_left;
+	f.code = malloc(len);
 	f.at_byte = malloc(len * sizeof(*f.at_byte));
 	f.todo = malloc(len * sizeof(*f.todo)); /* each instruction is reached once */
-	if (!f.at_byte || !f.todo)
+	if (!f.code || !f.at_byte || !f.todo)
 		return -ENOMEM;
+	memcpy(f.code, code, len);
 	memset(f.at_byte, 0xff, len * sizeof(*f.at_byte)); /* NO_INSTRUCTION */
-	err = decode(&f, code, len, steps_left);
+	err = decode(&f, len, steps_left);
 	if (err)
 		return err;
 	if (*steps_left < CODE_FRAMES_STEPS) {

@@ -41,6 +41,9 @@ static bool take_build_id(struct binary *b, Elf_Data *data)
 	while (data && (off = gelf_getnote(data, off, &nhdr, &name_off, &desc_off))) {
 		const char *bytes = data->d_buf;
 
+		/* libelf reads the header twice, and the file may change in between. */
+		if (desc_off > data->d_size || nhdr.n_descsz > data->d_size - desc_off)
+			continue;
 		if (nhdr.n_type != NT_GNU_BUILD_ID || nhdr.n_namesz != 4 ||
 		    memcmp(bytes + name_off, "GNU", 4))
 			continue;
