@@ -76,6 +76,9 @@ static int read_one(struct strpool *names, const struct unit *unit, uint64_t off
 		form_read(&c, attr, unit->widths, &value);
 		take_attr(names, unit, attr->name, &value, ret, next);
 	}
+	/* Any number of functions can refer to one DIE. */
+	if (!debug_spend(unit->file, (uint64_t)(c.p - info.data) - off))
+		return -EBADMSG;
 	return c.failed ? -EBADMSG : 0;
 }
 
@@ -514,7 +517,7 @@ static void read_die(struct scope_walk *w, const struct abbrev *abbrev,
 	struct form_value v;
 
 	*ret = (struct scope_die){0};
-	for (uint32_t i = 0; i < abbrev->nr_attrs; i++) {
+	for (uint32_t i = 0; i < abbrev->nr_attrs && !w->c.failed; i++) {
 		switch (attrs[i].name) {
 		case DW_AT_low_pc:
 			form_read(&w->c, &attrs[i], w->unit->widths, &ret->low_pc);

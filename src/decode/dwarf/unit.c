@@ -91,7 +91,27 @@ static void sort_table(struct abbrev_table *t)
 		qsort(t->items, t->nr, sizeof(*t->items), compare_codes);
 }
 
-static int table_read(struct abbrev_table *t, struct cursor *c)
+/*
+ * Values of no bytes (flags, constants) are dropped unless a reader needs them, as are
+ * repeated ones: a DIE of one byte could have any number of them.
+ * @seen  of this description
+ */
+static bool is_kept(const struct abbrev_attr *attr, unsigned int *seen)
+{
+	static const uint16_t needed[] = {DW_AT_high_pc, DW_AT_ranges, DW_AT_decl_line,
+					  DW_AT_call_file, DW_AT_call_line};
+
+	if (attr->size)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(needed); i++)
+		if (attr->name == needed[i] && !(*seen & 1U << i)) {
+			*seen |= 1U << i;
+			return true;
+		}
+	return false;
+}
+
+static int table_read(struct abbrev_table *t, struct debug_file *file, struct cursor *c)
 {
 	size_t cap = 0, cap_attrs = 0;
 	struct abbrev_attr attr;
@@ -101,8 +121,16 @@ static int table_read(struct abbrev_table *t, struct cursor *c)
 	if (r < 0)
 		return r;
 	while (read_head(c, &head)) {
+		unsigned int seen = 0;
+
+		if (!debug_spend(file, 16))
+			return -EBADMSG;
 		head.first_attr = (uint32_t)t->nr_attrs;
 		while (read_attr(c, t->widths, &attr)) {
+			if (!debug_spend(file, 1))
+				return -EBADMSG;
+			if (!is_kept(&attr, &seen))
+				continue;
 			r = vec_grow(&t->attrs, &cap_attrs, t->nr_attrs + 1, sizeof(attr),
 				     ABBREV_MAX_ATTRS);
 			if (r < 0)
@@ -143,9 +171,7 @@ int abbrev_cache_get(struct abbrev_cache *cache, struct debug_file *file, uint64
 	table_deinit(oldest);
 	c = cursor_at(debug_file_section(file, DEBUG_ABBREV), off);
 	oldest->widths = widths;
-	r = table_read(oldest, &c);
-	if (!debug_spend(file, 16 * oldest->nr + oldest->nr_attrs))
-		r = r ? r : -EBADMSG;
+	r = table_read(oldest, file, &c);
 	if (r < 0) {
 		table_deinit(oldest);
 		return r;
@@ -180,13 +206,15 @@ static int abbrev_read_one(struct debug_file *file, uint64_t off,
 	struct abbrev_attr attr;
 
 	while (read_head(&c, ret)) {
+		if (!debug_spend(file, 2))
+			return -EBADMSG;
 		while (read_attr(&c, widths, &attr)) {
+			if (!debug_spend(file, 1))
+				return -EBADMSG;
 			if (ret->nr_attrs < max)
 				attrs[ret->nr_attrs] = attr;
 			note_attr(ret, &attr);
 		}
-		if (!debug_spend(file, 2 + ret->nr_attrs))
-			return -EBADMSG;
 		if (ret->code == code && !c.failed)
 			return ret->nr_attrs <= max ? 0 : -EBADMSG;
 	}
@@ -336,7 +364,7 @@ void form_skip_all(struct cursor *c, const struct abbrev_attr *attrs,
 		cursor_skip(c, abbrev->size);
 		return;
 	}
-	for (uint32_t i = 0; i < abbrev->nr_attrs; i++)
+	for (uint32_t i = 0; i < abbrev->nr_attrs && !c->failed; i++)
 		form_skip(c, &attrs[i], w);
 }
 

@@ -34,7 +34,7 @@ struct abbrev_attr {
 struct abbrev {
 	uint64_t code;
 	uint32_t first_attr; /* into abbrev_table.attrs */
-	uint32_t nr_attrs;
+	uint32_t nr_attrs; /* without those of no bytes that nobody needs */
 	uint32_t size; /* of all values, or UINT32_MAX when it varies */
 	uint16_t tag;
 	bool has_children;
