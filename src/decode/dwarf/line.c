@@ -53,14 +53,17 @@ void line_rows_start(struct line_rows *r)
 	r->nr_pieces = nr;
 }
 
-static bool see(struct line_rows *r, uint32_t file, uint32_t line)
+/* Pays for the bits: a row of a few bytes can have any file and line. */
+static bool see(struct line_rows *r, struct debug_file *payer, uint32_t file,
+		uint32_t line)
 {
 	struct line_seen *seen;
-	size_t cap;
+	size_t cap = r->cap_seen;
 
 	if (file >= r->nr_seen) {
 		if (vec_grow(&r->seen, &r->cap_seen, (size_t)file + 1, sizeof(*r->seen),
-			     0))
+			     0) ||
+		    !debug_spend(payer, (r->cap_seen - cap) * sizeof(*r->seen)))
 			return false;
 		r->nr_seen = (size_t)file + 1;
 	}
@@ -72,7 +75,10 @@ static bool see(struct line_rows *r, uint32_t file, uint32_t line)
 		if (vec_grow(&seen->bits, &seen->cap, line / 64 + 1, sizeof(*seen->bits),
 			     0))
 			return false;
-		r->seen_bytes += (seen->cap - cap) * sizeof(*seen->bits);
+		cap = (seen->cap - cap) * sizeof(*seen->bits);
+		r->seen_bytes += cap;
+		if (!debug_spend(payer, cap))
+			return false;
 	}
 	seen->bits[line / 64] |= 1ULL << line % 64;
 	return true;
@@ -118,15 +124,15 @@ static void keep(struct line_rows *r, struct address_hit row, size_t i)
 }
 
 /** Adds a row that covers [row->vaddr, end) to its pieces; sets its piece and order. */
-static void line_rows_add(struct line_rows *r, const struct address_hit *row,
-			  uint64_t end)
+static void line_rows_add(struct line_rows *r, struct debug_file *payer,
+			  const struct address_hit *row, uint64_t end)
 {
 	size_t i = r->next;
 
-	if (end <= row->vaddr)
+	if (end <= row->vaddr || r->failed)
 		return;
 	if (row->line && row->line < LINE_SEEN_MAX_LINE &&
-	    row->file < LINE_SEEN_MAX_FILE && !see(r, row->file, row->line))
+	    row->file < LINE_SEEN_MAX_FILE && !see(r, payer, row->file, row->line))
 		r->failed = true;
 	/* Rows are mostly ascending, and in the same piece as the row before. */
 	if ((i && r->pieces[i - 1].end > row->vaddr) ||
@@ -180,11 +186,15 @@ struct line_table {
 	size_t nr_files, cap_files;
 };
 
+#define WORK_PER_NAME 16 /* of a directory or a file */
+
 static int add_dir(struct line_table *t, const struct form_value *dir)
 {
 	int r = vec_grow(&t->dirs, &t->cap_dirs, t->nr_dirs + 1, sizeof(*t->dirs),
 			 LINE_MAX_FILES);
 
+	if (r == 0 && !debug_spend(t->unit->file, WORK_PER_NAME))
+		r = -EBADMSG;
 	if (r < 0)
 		return r == -ENOSPC ? -EBADMSG : r;
 	t->dirs[t->nr_dirs++] = *dir;
@@ -196,6 +206,8 @@ static int add_file(struct line_table *t, const struct form_value *name, uint64_
 	int r = vec_grow(&t->files, &t->cap_files, t->nr_files + 1, sizeof(*t->files),
 			 LINE_MAX_FILES);
 
+	if (r == 0 && !debug_spend(t->unit->file, WORK_PER_NAME))
+		r = -EBADMSG;
 	if (r < 0)
 		return r == -ENOSPC ? -EBADMSG : r;
 	t->files[t->nr_files++] = (struct line_file){.name = *name, .dir = dir};
@@ -256,6 +268,8 @@ static int read_list_5(struct line_table *t, struct cursor *c, bool is_files)
 		struct form_value path = {0}, v;
 		uint64_t dir = 0;
 
+		if (!debug_spend(t->unit->file, nr_formats))
+			return -EBADMSG;
 		for (uint8_t i = 0; i < nr_formats; i++) {
 			form_read(c, &formats[i], t->strings.widths, &v);
 			if (formats[i].name == DW_LNCT_path)
@@ -298,6 +312,9 @@ static int read_header(struct line_table *t, struct cursor *c)
 	cursor_skip(&names, t->opcode_base ? t->opcode_base - 1U : 0);
 	if (names.failed || !t->line_range || !t->opcode_base)
 		return -EBADMSG;
+	/* Before it is read: any number of units can have one table, valid or not. */
+	if (!debug_spend(t->unit->file, len + cursor_left(&t->program)))
+		return -EBADMSG;
 	if (t->version < 5)
 		return read_names_2(t, &names);
 	r = read_list_5(t, &names, false);
@@ -321,9 +338,6 @@ int line_table_open(const struct unit *unit, struct line_table **ret)
 	r = c.failed ? -EBADMSG : read_header(t, &c);
 	if (r < 0)
 		return r;
-	if (!debug_spend(unit->file,
-			 cursor_left(&t->program) + 16 * (t->nr_files + t->nr_dirs)))
-		return -EBADMSG;
 	*ret = take_ptr(t);
 	return 0;
 }
@@ -387,13 +401,13 @@ static void take_row(const struct line_walk *w, struct address_hit *hit)
 }
 
 /* Collects the last row, which covers the code up to @end. */
-static void gather_row(const struct line_walk *w, uint64_t end)
+static void gather_row(const struct line_walk *w, struct debug_file *payer, uint64_t end)
 {
 	struct address_hit row = {.vaddr = w->last.vaddr};
 
 	take_row(w, &row);
 	if (w->is_code)
-		line_rows_add(w->rows, &row, end);
+		line_rows_add(w->rows, payer, &row, end);
 }
 
 static void emit_row(const struct line_table *t, struct line_walk *w,
@@ -413,7 +427,7 @@ static void emit_row(const struct line_table *t, struct line_walk *w,
 		if (w->is_code)
 			take_row(w, &w->hits[w->next]);
 	if (w->rows && !first)
-		gather_row(w, s->vaddr);
+		gather_row(w, t->unit->file, s->vaddr);
 	w->last = *s;
 	if (w->row && w->is_code && !s->end_sequence)
 		w->row(w->row_ctx, s->vaddr, s->line);

@@ -56,7 +56,7 @@ struct line_rows {
 	} * seen; /* by file number */
 	size_t nr_seen, cap_seen;
 	size_t seen_bytes;
-	bool failed; /* out of memory */
+	bool failed; /* out of memory, or of work */
 };
 
 void line_rows_deinit(struct line_rows *r);

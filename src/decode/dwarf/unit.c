@@ -747,12 +747,13 @@ static void note_column(struct contribution *ret, uint32_t version, uint32_t id,
  * Returns the row, from 1, of @dwo_id in the open-addressed hash table (DWARF 5,
  * 7.3.5.3); 0: it is not there.
  */
-static uint32_t index_row(struct bytes index, uint32_t slots, uint64_t dwo_id)
+static uint32_t index_row(struct debug_file *dwp, struct bytes index, uint32_t slots,
+			  uint64_t dwo_id)
 {
 	uint64_t mask = slots - 1, slot = dwo_id & mask;
 	uint64_t step = ((dwo_id >> 32) & mask) | 1;
 
-	for (uint32_t i = 0; i < slots; i++) {
+	for (uint32_t i = 0; i < slots && debug_spend(dwp, 1); i++) {
 		struct cursor hash = cursor_at(index, 16 + 8 * slot);
 		struct cursor row = cursor_at(index, 16 + 8ULL * slots + 4 * slot);
 		uint64_t found = cursor_u64(&hash);
@@ -782,7 +783,7 @@ static bool find_contribution(struct debug_file *dwp, uint64_t dwo_id,
 	if (c.failed || (version != 2 && version != 5) || !slots ||
 	    (slots & (slots - 1)) || columns > 16)
 		return false;
-	row = index_row(index, slots, dwo_id);
+	row = index_row(dwp, index, slots, dwo_id);
 	if (!row || row > units)
 		return false;
 	ids = cursor_at(index, tables);

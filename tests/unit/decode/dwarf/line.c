@@ -397,6 +397,62 @@ static void test_bad_headers(void **state)
 	assert_int_equal(line_table_open(&f.unit, &t), -ENODATA);
 }
 
+/*
+ * Writes a version 5 table: directories of one byte, of @nr_formats values of which all
+ * but the first have no bytes, then more files than there are bytes.
+ */
+static size_t table_without_files(uint8_t *out, uint8_t nr_formats, uint8_t nr_dirs)
+{
+	static const uint8_t header[] = {
+		0, 0, 0, 0, 5,   0,  8, 0, 0, 0, 0, /* lengths, set below */
+		0, 1, 1, 1, 251, 14, 1, /* opcode_base 1: no standard opcodes */
+	};
+	size_t at = sizeof(header);
+	uint32_t len;
+
+	memcpy(out, header, sizeof(header));
+	out[at++] = nr_formats;
+	for (uint8_t i = 0; i < nr_formats; i++) {
+		out[at++] = DW_LNCT_path;
+		out[at++] = i ? DW_FORM_flag_present : DW_FORM_data1;
+	}
+	out[at++] = nr_dirs;
+	memset(out + at, 0, nr_dirs);
+	at += nr_dirs;
+	out[at++] = 1;
+	out[at++] = DW_LNCT_path;
+	out[at++] = DW_FORM_data1;
+	out[at++] = 100;
+	len = (uint32_t)at - 4;
+	memcpy(out, &len, 4);
+	len = (uint32_t)at - 12;
+	memcpy(out + 8, &len, 4);
+	return at;
+}
+
+/* Any number of units can have one table, also if it cannot be read. */
+static void test_headers_within_budget(void **state)
+{
+	static const uint8_t nr_formats[] = {1, 100};
+	struct line_table *t = NULL;
+	uint8_t bytes[512];
+	struct fake f;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(nr_formats); i++) {
+		uint64_t paid = 120U * (16 + nr_formats[i]);
+
+		fake_init(&f, 5);
+		fake_section(&f, DEBUG_LINE, bytes,
+			     table_without_files(bytes, nr_formats[i], 120));
+		f.context.work_left = paid + 1000;
+		assert_int_equal(line_table_open(&f.unit, &t), -EBADMSG);
+		assert_in_range(f.context.work_left, 1, 999);
+		assert_int_equal(line_table_open(&f.unit, &t), -EBADMSG);
+		assert_int_equal(f.context.work_left, 0);
+	}
+}
+
 /* ---- range lists ---- */
 
 static void check_ranges(struct fake *f, const struct form_value *ranges,
@@ -568,6 +624,7 @@ int main(void)
 		cmocka_unit_test(test_paths_5),
 		cmocka_unit_test(test_path_that_changes),
 		cmocka_unit_test(test_bad_headers),
+		cmocka_unit_test(test_headers_within_budget),
 		cmocka_unit_test(test_ranges_4),
 		cmocka_unit_test(test_ranges_5),
 		cmocka_unit_test(test_ranges_within_budget),
