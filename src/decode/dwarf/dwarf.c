@@ -280,21 +280,25 @@ static struct frame_place decoded_innermost(const struct decoded *d,
 	return leaf;
 }
 
-/* Fills in the frame at @place; strings as those of decoded_frames(). */
+/*
+ * Fills in the frame at @place; strings as those of decoded_frames(). Equal names of
+ * functions are one pointer, also "".
+ */
 static void decoded_frame(struct decoded *d, struct frame_place place, struct frame *ret)
 {
+	static const char none[] = "";
 	const struct scope *s = &d->scopes.items[place.scope];
 
-	*ret = (struct frame){.function = "",
-			      .system_name = "",
+	*ret = (struct frame){.function = none,
+			      .system_name = none,
 			      .file = d->lines ? line_table_path(d->lines, place.file)
 					       : "",
 			      .line = place.line,
 			      .inlined = decoded_is_inlined(d, place.scope)};
 	if (!place.scope)
 		return;
-	ret->function = s->function.name;
-	ret->system_name = s->function.linkage_name;
+	ret->function = *s->function.name ? s->function.name : none;
+	ret->system_name = *s->function.linkage_name ? s->function.linkage_name : none;
 	ret->start_line = s->function.decl_line;
 }
 
@@ -360,8 +364,8 @@ struct unfinished_piece {
 static bool same_frame(const struct frame *a, const struct frame *b)
 {
 	return a->line == b->line && a->start_line == b->start_line &&
-	       !strcmp(a->function, b->function) && !strcmp(a->file, b->file) &&
-	       !strcmp(a->system_name, b->system_name);
+	       a->function == b->function && a->system_name == b->system_name &&
+	       (a->file == b->file || !strcmp(a->file, b->file));
 }
 
 static void add_row(struct unfinished_piece *p, uint64_t vaddr, struct frame_place place)

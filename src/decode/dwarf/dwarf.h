@@ -38,7 +38,7 @@ DEFINE_CLEANUP(struct dwarf_source, dwarf_source_free);
  * Called once per address, in any order. @frames innermost first, strings valid
  * during the call, names as written in DWARF: .function is DW_AT_name (or ""), with
  * its namespaces and classes where there is no linkage name; .system_name is the
- * linkage name (or ""). @miss says why there is no line; it is
+ * linkage name (or ""). Equal names are one pointer. @miss says why there is no line; it is
  * MISS_NONE exactly if frames[0].line is not 0.
  */
 typedef void (*dwarf_found_fn)(void *ctx, size_t i, enum miss miss,

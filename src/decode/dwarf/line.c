@@ -3,6 +3,7 @@
 
 #include <dwarf.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -570,31 +571,41 @@ static char *join(const struct bytes *parts, size_t nr)
 	return path;
 }
 
-const char *line_table_path(struct line_table *t, uint64_t number)
+/* "" if it has no name, or one that no file can have. NULL: no memory. */
+static char *read_path(const struct line_table *t, const struct line_file *f)
 {
+	const struct unit *strings = &t->strings;
 	struct bytes parts[4] = {0};
-	struct line_file *f;
 
-	if (number >= t->nr_files)
-		return "";
-	f = &t->files[number];
-	if (f->path)
-		return f->path;
-	parts[3] = form_string(&t->strings, &f->name);
+	parts[3] = form_string(strings, &f->name, PATH_MAX);
 	if (!parts[3].len)
-		return "";
-	parts[0] = form_string(t->unit, &t->unit->comp_dir);
+		return join(parts, 0);
+	parts[0] = form_string(t->unit, &t->unit->comp_dir, PATH_MAX);
 	/*
 	 * The compilation directory again (DWARF 5, 6.2.4). Both are relative if the
 	 * build replaced prefixes of paths, as Debian's does.
 	 */
 	if (t->version >= 5 && t->nr_dirs)
-		parts[1] = form_string(&t->strings, &t->dirs[0]);
+		parts[1] = form_string(strings, &t->dirs[0], PATH_MAX);
 	if (parts[0].len && parts[0].len == parts[1].len &&
 	    !memcmp(parts[0].data, parts[1].data, parts[0].len))
 		parts[0].len = 0;
 	if (f->dir && f->dir < t->nr_dirs)
-		parts[2] = form_string(&t->strings, &t->dirs[f->dir]);
-	f->path = join(parts, ARRAY_SIZE(parts));
+		parts[2] = form_string(strings, &t->dirs[f->dir], PATH_MAX);
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (!debug_spend(strings->file, parts[i].len) || parts[i].len == PATH_MAX)
+			return join(parts, 0);
+	return join(parts, ARRAY_SIZE(parts));
+}
+
+const char *line_table_path(struct line_table *t, uint64_t number)
+{
+	struct line_file *f;
+
+	if (number >= t->nr_files)
+		return "";
+	f = &t->files[number];
+	if (!f->path)
+		f->path = read_path(t, f);
 	return f->path ? f->path : "";
 }

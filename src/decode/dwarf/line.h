@@ -104,7 +104,7 @@ int line_table_rows(struct line_table *t, dwarf_row_fn row, void *ctx);
 
 /**
  * Returns the path of file number @file, with its directories; "" if there is no such
- * file or no memory. Valid until line_table_free().
+ * file, a part of its path has PATH_MAX bytes, or there is no memory. Valid until line_table_free().
  */
 const char *line_table_path(struct line_table *t, uint64_t file);
 

@@ -18,7 +18,7 @@ static void take_name(struct strpool *names, const struct unit *unit,
 
 	if (**ret)
 		return;
-	name = form_string(unit, v);
+	name = form_string(unit, v, SCOPE_MAX_NAME);
 	if (!name.data)
 		unit->file->context->stats.nr_dwz_missing++;
 	else if (debug_spend(unit->file, name.len))

@@ -83,6 +83,8 @@ struct scope {
 	struct function function;
 };
 
+/* Of a name: an answer has no longer ones (answer.h). Any number of DIEs refer to one. */
+#define SCOPE_MAX_NAME       (64u << 10)
 #define SCOPE_MAX_NAME_BYTES (64u << 20) /* of one unit; more: out of memory */
 
 /* Item 0 stands for "none". */

@@ -397,17 +397,16 @@ bool form_address(const struct unit *unit, const struct form_value *v, uint64_t 
 static const struct bytes no_string = {(const uint8_t *)"", 0};
 
 static struct bytes string_at(struct debug_file *file, enum debug_section section,
-			      uint64_t off)
+			      uint64_t off, size_t max)
 {
 	struct cursor c = cursor_at(debug_file_section(file, section), off);
 	uint64_t left = cursor_left(&c);
-	size_t len = strnlen((const char *)c.p,
-			     left < FORM_MAX_STRING ? left : FORM_MAX_STRING);
+	size_t len = strnlen((const char *)c.p, left < max ? left : max);
 
 	return len < left ? (struct bytes){c.p, len} : no_string;
 }
 
-static struct bytes indexed_string(const struct unit *unit, uint64_t index)
+static struct bytes indexed_string(const struct unit *unit, uint64_t index, size_t max)
 {
 	struct bytes offsets = debug_file_section(unit->file, DEBUG_STR_OFFSETS);
 	uint8_t size = unit->widths.offset_size;
@@ -418,32 +417,31 @@ static struct bytes indexed_string(const struct unit *unit, uint64_t index)
 		return no_string;
 	c = cursor_at(offsets, unit->str_offsets_base + index * size);
 	off = cursor_uint(&c, size);
-	return c.failed ? no_string : string_at(unit->file, DEBUG_STR, off);
+	return c.failed ? no_string : string_at(unit->file, DEBUG_STR, off, max);
 }
 
-struct bytes form_string(const struct unit *unit, const struct form_value *v)
+struct bytes form_string(const struct unit *unit, const struct form_value *v, size_t max)
 {
 	struct debug_file *alt;
 
 	switch (v->form) {
 	case DW_FORM_string:
-		return (struct bytes){v->block,
-				      v->u < FORM_MAX_STRING ? v->u : FORM_MAX_STRING};
+		return (struct bytes){v->block, v->u < max ? v->u : max};
 	case DW_FORM_strp:
-		return string_at(unit->file, DEBUG_STR, v->u);
+		return string_at(unit->file, DEBUG_STR, v->u, max);
 	case DW_FORM_line_strp:
-		return string_at(unit->file, DEBUG_LINE_STR, v->u);
+		return string_at(unit->file, DEBUG_LINE_STR, v->u, max);
 	case DW_FORM_GNU_strp_alt:
 	case DW_FORM_strp_sup:
 		alt = companion_alt(unit->file);
-		return alt ? string_at(alt, DEBUG_STR, v->u) : (struct bytes){0};
+		return alt ? string_at(alt, DEBUG_STR, v->u, max) : (struct bytes){0};
 	case DW_FORM_strx:
 	case DW_FORM_strx1:
 	case DW_FORM_strx2:
 	case DW_FORM_strx3:
 	case DW_FORM_strx4:
 	case DW_FORM_GNU_str_index:
-		return indexed_string(unit, v->u);
+		return indexed_string(unit, v->u, max);
 	default:
 		return no_string;
 	}
@@ -877,8 +875,8 @@ int companion_split_unit(const struct unit *skeleton, struct debug_file **ret_fi
 	need = calloc(1, sizeof(*need));
 	if (!need)
 		return -ENOMEM;
-	name = form_string(skeleton, &skeleton->dwo_name);
-	dir = form_string(skeleton, &skeleton->comp_dir);
+	name = form_string(skeleton, &skeleton->dwo_name, sizeof(need->name));
+	dir = form_string(skeleton, &skeleton->comp_dir, sizeof(need->comp_dir));
 	if (!name.len || name.len >= sizeof(need->name))
 		return -ENOENT;
 	need->kind = NEED_DWO;

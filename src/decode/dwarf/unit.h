@@ -117,14 +117,12 @@ bool form_is_address(uint16_t form);
 /** Gets an address. Return: false: not an address, or not in the address table. */
 bool form_address(const struct unit *unit, const struct form_value *v, uint64_t *ret);
 
-/* Longer strings are cut: an answer has no longer ones, and others may refer to them. */
-#define FORM_MAX_STRING (64u << 10)
-
 /**
  * Returns a string, borrowed from a section; "" if it is no string or is outside of the
  * section; {NULL, 0} if it is in a dwz file that was not found.
+ * @max  bytes, no more are read; a longer string is cut
  */
-struct bytes form_string(const struct unit *unit, const struct form_value *v);
+struct bytes form_string(const struct unit *unit, const struct form_value *v, size_t max);
 
 /** Returns a number; UINT64_MAX if it is negative or @v is not a number. */
 uint64_t form_number(const struct form_value *v);

@@ -291,8 +291,9 @@ static const struct named *name(struct elf_naming *n, const struct frame *frame)
 
 static bool is_of(const struct frame *frame, const struct frame *function)
 {
-	return !strcmp(frame->function, function->function) &&
-	       !strcmp(frame->system_name, function->system_name);
+	/* Of one unit: equal names are one pointer. */
+	return frame->function == function->function &&
+	       frame->system_name == function->system_name;
 }
 
 /**

@@ -5,7 +5,6 @@
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 struct elf_names {
@@ -27,19 +26,20 @@ void elf_names_free(struct elf_names *n)
 
 void elf_names_symbol(struct elf_names *n, const char *name, bool plt)
 {
-	const char *version;
+	char *version;
 	size_t len;
 
 	n->symbol[0] = '\0';
 	n->symbol_is_plt = plt;
 	if (!name)
 		return;
-	version = strchr(name[0] ? name + 1 : name, '@');
-	len = version ? (size_t)(version - name) : strlen(name);
-	if (len >= sizeof(n->symbol))
-		len = sizeof(n->symbol) - 1;
+	/* A copy, as the file may change. Any number of addresses have one long name. */
+	len = strnlen(name, sizeof(n->symbol) - 1);
 	memcpy(n->symbol, name, len);
 	n->symbol[len] = '\0';
+	version = len ? strchr(n->symbol + 1, '@') : NULL;
+	if (version)
+		*version = '\0';
 }
 
 static const char *known(const char *s)
@@ -60,7 +60,10 @@ static const char *end_in_dots(char *buf, size_t size)
 
 static void copy_cut(char *buf, size_t size, const char *name)
 {
-	if (snprintf(buf, size, "%s", name) >= (int)size)
+	size_t len = strnlen(name, size);
+
+	memcpy(buf, name, len < size ? len + 1 : size);
+	if (len == size)
 		end_in_dots(buf, size);
 }
 
@@ -91,7 +94,8 @@ static void name_frame(struct frame *frame, char *buf)
 	}
 	frame->function = buf;
 	frame->system_name = !strcmp(buf, system_name) ||
-					     strlen(system_name) >= ELF_NAMES_MAX_SYSTEM
+					     strnlen(system_name, ELF_NAMES_MAX_SYSTEM) ==
+						     ELF_NAMES_MAX_SYSTEM
 				     ? ""
 				     : system_name;
 }
@@ -110,6 +114,7 @@ static bool symbol_says_more(const struct elf_names *n, const struct frame *oute
 	if (!known(outer->function)[0])
 		return true;
 	return demangle(n->symbol, buf, sizeof(buf)) == buf &&
+	       strnlen(outer->function, sizeof(buf)) < sizeof(buf) &&
 	       strstr(buf, outer->function);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Line tables and range lists of the DWARF reader, written byte by byte. */
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -323,6 +324,36 @@ static size_t table_of_long_name(uint8_t *out, size_t name_bytes)
 	return end;
 }
 
+/* Any number of files can have one long directory. */
+static void test_long_paths(void **state)
+{
+	static char dir[2 * PATH_MAX];
+	static const size_t lengths[] = {PATH_MAX - 1, PATH_MAX, sizeof(dir) - 1};
+	struct fake f;
+	uint8_t bytes[512];
+
+	(void)state;
+	fake_init(&f, 4);
+	fake_section(&f, DEBUG_LINE, bytes, table_4(bytes, NULL, 0));
+	f.unit.comp_dir = (struct form_value){.form = DW_FORM_line_strp};
+	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
+		_cleanup_(line_table_freep) struct line_table *t = NULL;
+		uint64_t before;
+
+		memset(dir, 0, sizeof(dir));
+		memset(dir, 'd', lengths[i]);
+		fake_section(&f, DEBUG_LINE_STR, dir, sizeof(dir));
+		assert_int_equal(line_table_open(&f.unit, &t), 0);
+		before = f.context.work_left;
+		assert_int_equal(strlen(line_table_path(t, 1)),
+				 lengths[i] < PATH_MAX ? lengths[i] + 4 : 0);
+		assert_in_range(before - f.context.work_left, PATH_MAX - 1, PATH_MAX + 4);
+		before = f.context.work_left;
+		line_table_path(t, 1);
+		assert_int_equal(f.context.work_left, before);
+	}
+}
+
 /* A directory in a mapped file, whose owner makes it shorter and longer. */
 struct changing {
 	char text[3000];
@@ -622,6 +653,7 @@ int main(void)
 		cmocka_unit_test(test_program_breaks_off),
 		cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_paths_5),
+		cmocka_unit_test(test_long_paths),
 		cmocka_unit_test(test_path_that_changes),
 		cmocka_unit_test(test_bad_headers),
 		cmocka_unit_test(test_headers_within_budget),

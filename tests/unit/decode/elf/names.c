@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "decode/elf/names.h"
@@ -127,6 +129,44 @@ static void test_long_names(void **state)
 	assert_string_equal(out->function + strlen(out->function) - 3, "...");
 }
 
+/* A text of any length that ends where no memory is: of 1 MB, say. */
+static const char *endless(size_t nr_bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *pages = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(pages != MAP_FAILED && nr_bytes <= 2 * page);
+	memset(pages, 'x', 2 * page);
+	assert_int_equal(mprotect(pages + 2 * page, page, PROT_NONE), 0);
+	return pages + 2 * page - nr_bytes;
+}
+
+/* Many addresses can have a name of any length: of each, so much is read as is shown. */
+static void test_endless_names(void **state)
+{
+	_cleanup_(elf_names_freep) struct elf_names *n = elf_names_new();
+	struct frame in = {.function = endless(ELF_NAMES_MAX_FUNCTION),
+			   .system_name = "",
+			   .file = ""};
+	const struct frame *out;
+	size_t nr = 0;
+
+	(void)state;
+	elf_names_symbol(n, endless(ELF_NAMES_MAX_SYSTEM - 1), false);
+	out = elf_names_chain(n, NULL, &nr);
+	assert_int_equal(strlen(out->function), ELF_NAMES_MAX_FUNCTION - 1);
+	assert_int_equal(strlen(out->system_name), ELF_NAMES_MAX_SYSTEM - 1);
+	elf_names_symbol(n, "_ZN2ns4workEv", false);
+	nr = 1;
+	out = elf_names_chain(n, &in, &nr);
+	assert_int_equal(strlen(out->function), ELF_NAMES_MAX_FUNCTION - 1);
+	in.system_name = endless(ELF_NAMES_MAX_SYSTEM);
+	out = elf_names_chain(n, &in, &nr);
+	assert_int_equal(strlen(out->function), ELF_NAMES_MAX_FUNCTION - 1);
+	assert_string_equal(out->system_name, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -134,6 +174,7 @@ int main(void)
 		cmocka_unit_test(test_chain),
 		cmocka_unit_test(test_deep_chain_loses_its_middle),
 		cmocka_unit_test(test_long_names),
+		cmocka_unit_test(test_endless_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
