@@ -98,12 +98,10 @@ bool dwarf_source_is_whole(const struct dwarf_source *d)
 
 uint64_t dwarf_source_shrink(struct dwarf_source *d)
 {
-	uint64_t unit_bytes = sizeof(*d->file->units) + sizeof(*d->hulls);
-
 	abbrev_cache_deinit(&d->abbrevs);
 	d->abbrevs = (struct abbrev_cache){0};
 	return DEBUG_MAX_INFLATED_BYTES - d->context.inflated_left +
-	       d->file->nr_units * unit_bytes;
+	       debug_file_heap_bytes(d->file) + d->file->nr_units * sizeof(*d->hulls);
 }
 
 void dwarf_source_want_code(struct dwarf_source *d, dwarf_code_fn fn, const bool *wanted)

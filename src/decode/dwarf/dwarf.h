@@ -96,7 +96,8 @@ bool dwarf_source_is_whole(const struct dwarf_source *d);
 
 /**
  * Frees what the next request can read again, and returns the bytes of the heap that it
- * still has: decompressed sections, also of files that it opened, and lists of units.
+ * still has, also of files that it opened: decompressed sections, lists of units, and what
+ * libelf has of the headers.
  */
 uint64_t dwarf_source_shrink(struct dwarf_source *d);
 

@@ -159,6 +159,15 @@ void debug_file_free(struct debug_file *f)
 	free(f);
 }
 
+uint64_t debug_file_heap_bytes(const struct debug_file *f)
+{
+	if (!f)
+		return 0;
+	return sizeof(*f) + f->binary->heap_bytes + f->cap_exec * sizeof(*f->exec) +
+	       f->cap_units * sizeof(*f->units) + debug_file_heap_bytes(f->alt) +
+	       debug_file_heap_bytes(f->dwp);
+}
+
 /* Return: false when the section cannot be decompressed, or is over the limit. */
 static bool inflate(struct debug_file *f, int which, Elf_Scn *scn)
 {

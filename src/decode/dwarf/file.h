@@ -107,6 +107,9 @@ int debug_file_open(struct binary *binary, enum debug_file_kind kind,
 void debug_file_free(struct debug_file *f);
 DEFINE_CLEANUP(struct debug_file, debug_file_free);
 
+/** Bytes of the heap of @f, its alt and its dwp, without what is decompressed. */
+uint64_t debug_file_heap_bytes(const struct debug_file *f);
+
 /**
  * Replaces DEBUG_INFO by the next section of that name: gcc writes each type unit of
  * DWARF 5 into its own section of a .dwo. What was read from the one before is no

@@ -28,6 +28,12 @@ static void drop(struct kept_file *f)
 	*f = (struct kept_file){0};
 }
 
+static void drop_all(void)
+{
+	for (size_t i = 0; i < KEPT_MAX_FILES; i++)
+		drop(&files[i]);
+}
+
 static bool is_same_time(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
@@ -77,6 +83,7 @@ int kept_dwarf_open(int fd, uint64_t root, dwarf_need_fn need, void *ctx,
 	struct stat is;
 	int err = 0;
 
+	nr_requests++;
 	if (fstat(fd, &is))
 		return -ENOMEM;
 	f = place_of(&is, root);
@@ -84,28 +91,32 @@ int kept_dwarf_open(int fd, uint64_t root, dwarf_need_fn need, void *ctx,
 		dwarf_source_restart(f->dwarf, need, ctx);
 	else
 		err = open_file(f, fd, &is, need, ctx);
+	if (err == -ENOMEM) {
+		drop_all();
+		err = open_file(f, fd, &is, need, ctx);
+	}
 	if (err)
 		return err;
 	f->root = root;
-	f->used = ++nr_requests;
+	f->used = nr_requests;
 	opened = f;
 	*ret = f->dwarf;
 	return 0;
 }
 
+static void keep(struct kept_file *f, bool is_sound)
+{
+	f->bytes = dwarf_source_shrink(f->dwarf);
+	if (!is_sound || !dwarf_source_is_whole(f->dwarf) || f->bytes > KEPT_MAX_BYTES)
+		drop(f);
+}
+
 void kept_dwarf_done(bool is_sound)
 {
 	uint64_t bytes = 0;
-	size_t nr_sections;
 
-	if (!opened)
-		return;
-	opened->bytes = dwarf_source_shrink(opened->dwarf);
-	if (elf_getshdrnum(opened->binary->elf, &nr_sections))
-		nr_sections = SIZE_MAX;
-	if (!is_sound || !dwarf_source_is_whole(opened->dwarf) ||
-	    opened->bytes > KEPT_MAX_BYTES || nr_sections > KEPT_MAX_SECTIONS)
-		drop(opened);
+	if (opened)
+		keep(opened, is_sound);
 	opened = NULL;
 	for (size_t i = 0; i < KEPT_MAX_FILES; i++) {
 		if (files[i].dwarf && nr_requests - files[i].used > KEPT_MAX_AGE)

@@ -9,11 +9,10 @@
 
 #include "decode/dwarf/dwarf.h"
 
-/* Kept at most: files, bytes of the heap of all, sections of a file. */
-#define KEPT_MAX_FILES    16
-#define KEPT_MAX_BYTES    (32u << 20)
-#define KEPT_MAX_SECTIONS 1024 /* libelf allocates some 200 bytes for each */
-#define KEPT_MAX_AGE      256 /* requests about other files since it was used */
+/* Kept at most: files, bytes of the heap of all. */
+#define KEPT_MAX_FILES 16
+#define KEPT_MAX_BYTES (32u << 20)
+#define KEPT_MAX_AGE   256 /* requests about other files since it was used */
 
 /**
  * As dwarf_source_open(), for the file @fd, which is borrowed for this call. If the same

@@ -5,6 +5,22 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/*
+ * What libelf allocates (more than 0.188 and 0.192 do) for each section and each note of a
+ * segment. It copies headers and notes that are not aligned.
+ */
+#define SECTION_HEAP_BYTES 512
+
+static void read_heap_bytes(struct binary *b)
+{
+	size_t nr_sections = 0, nr_segments = 0;
+
+	elf_getshdrnum(b->elf, &nr_sections);
+	elf_getphdrnum(b->elf, &nr_segments);
+	b->heap_bytes += sizeof(*b) + nr_sections * SECTION_HEAP_BYTES +
+			 nr_segments * sizeof(Elf64_Phdr);
+}
+
 static void read_loads(struct binary *b)
 {
 	size_t nr;
@@ -77,11 +93,14 @@ static void read_build_id(struct binary *b)
 	GElf_Phdr phdr;
 	size_t nr;
 
-	while ((scn = elf_nextscn(b->elf, scn)))
-		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_NOTE &&
-		    binary_take_bytes(&left, shdr.sh_size) &&
-		    take_build_id(b, elf_getdata(scn, NULL)))
+	while ((scn = elf_nextscn(b->elf, scn))) {
+		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_NOTE ||
+		    !binary_take_bytes(&left, shdr.sh_size))
+			continue;
+		b->heap_bytes += shdr.sh_size;
+		if (take_build_id(b, elf_getdata(scn, NULL)))
 			return;
+	}
 	if (elf_getphdrnum(b->elf, &nr))
 		return;
 	left = b->size_bytes;
@@ -90,6 +109,7 @@ static void read_build_id(struct binary *b)
 			return;
 		if (phdr.p_type != PT_NOTE || !binary_take_bytes(&left, phdr.p_filesz))
 			continue;
+		b->heap_bytes += SECTION_HEAP_BYTES + phdr.p_filesz;
 		/* Alignment 8 tells libelf that notes are padded to 8 bytes. */
 		if (take_build_id(b,
 				  elf_getdata_rawchunk(
@@ -117,6 +137,7 @@ static int binary_new(Elf *elf, uint64_t size_bytes, struct binary **ret)
 	b->type = ehdr.e_type;
 	b->is_64bit = ehdr.e_ident[EI_CLASS] == ELFCLASS64;
 	b->is_little_endian = ehdr.e_ident[EI_DATA] == ELFDATA2LSB;
+	read_heap_bytes(b);
 	read_loads(b);
 	read_build_id(b);
 	*ret = take_ptr(b);
@@ -129,7 +150,10 @@ int binary_open(int fd, struct binary **ret)
 	Elf *elf;
 
 	elf_version(EV_CURRENT);
+	errno = 0;
 	elf = fstat(fd, &st) ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (!elf && errno == ENOMEM) /* a file says how many sections it has */
+		return -ENOMEM;
 	if (elf && elf_cntl(elf, ELF_C_FDREAD)) {
 		elf_end(elf);
 		elf = NULL;

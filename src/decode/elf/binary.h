@@ -30,6 +30,7 @@ struct binary {
 	bool is_64bit, is_little_endian;
 	uint8_t build_id[BINARY_MAX_BUILD_ID];
 	size_t build_id_len; /* 0: it has none */
+	uint64_t heap_bytes; /* that libelf has at most, without what is decompressed */
 	struct binary_load loads[BINARY_MAX_LOADS];
 	size_t nr_loads;
 };

@@ -216,6 +216,25 @@ static void test_an_old_one_is_let_go(void **state)
 	assert_int_equal(held("/other"), 1);
 }
 
+/* Also if all the others cannot be opened. */
+static void test_an_old_one_is_let_go_for_nothing(void **state)
+{
+	_cleanup_close_ int text = -1;
+	struct dwarf_source *d;
+
+	(void)state;
+	build_units("-gz");
+	ask_main("units-program");
+	assert_int_equal(shell("echo text >%s/text", dir), 0);
+	text = open_in_dir("text");
+	for (int i = 0; i <= KEPT_MAX_AGE; i++) {
+		assert_int_equal(held("/units-program"), 1);
+		assert_int_equal(kept_dwarf_open(text, 0, NULL, NULL, &d), -EBADMSG);
+		kept_dwarf_done(false);
+	}
+	assert_int_equal(held("/units-program"), 0);
+}
+
 static void test_without_a_part(void **state)
 {
 	struct needs refused = {.refuse = true}, given = {0};
@@ -245,6 +264,66 @@ static void test_without_a_part(void **state)
 		assert_int_equal(held("/split-program"), 1);
 		forget(&got, 1);
 	}
+}
+
+#define NR_EMPTY_SECTIONS 100000
+
+/* Gives "dir/@file" many sections more. libelf allocates some 270 bytes for each. */
+static void add_sections(const char *file)
+{
+	Elf64_Shdr table[64];
+	Elf64_Ehdr head;
+	char path[PATH_MAX];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_int_equal(pread(fd, &head, sizeof(head), 0), sizeof(head));
+	assert_in_range(head.e_shnum, 1, ARRAY_SIZE(table));
+	assert_int_equal(
+		pread(fd, table, head.e_shnum * sizeof(*table), (off_t)head.e_shoff),
+		head.e_shnum * sizeof(*table));
+	assert_int_equal(fstat(fd, &st), 0);
+	table[0].sh_size = NR_EMPTY_SECTIONS;
+	head.e_shoff = ((uint64_t)st.st_size + 7) & ~7ULL;
+	assert_int_equal(
+		pwrite(fd, table, head.e_shnum * sizeof(*table), (off_t)head.e_shoff),
+		head.e_shnum * sizeof(*table));
+	head.e_shnum = 0; /* more than the field can hold */
+	assert_int_equal(pwrite(fd, &head, sizeof(head), 0), sizeof(head));
+	assert_int_equal(
+		ftruncate(fd, (off_t)(head.e_shoff + NR_EMPTY_SECTIONS * sizeof(*table))),
+		0);
+	close(fd);
+}
+
+/* What libelf has of a part stays in memory, too. */
+static void test_with_a_large_part(void **state)
+{
+	struct needs needs = {0};
+	uint64_t vaddr;
+
+	(void)state;
+	assert_int_equal(
+		shell("cd %s && rm -rf split && mkdir split && cd split && "
+		      "gcc -w -O2 -g -gsplit-dwarf -c %s/inline.c -o inline.o && "
+		      "gcc -o ../large-part inline.o && cp *.dwo ../program.dwp",
+		      dir, sources),
+		0);
+	vaddr = probe("large-part", "probe_leaf");
+	for (int is_large = 0; is_large < 2; is_large++) {
+		struct got got = {0};
+
+		if (is_large)
+			add_sections("program.dwp");
+		ask_in((uint64_t)is_large, "large-part", &needs, &vaddr, 1, &got);
+		assert_int_equal(got.nr, 4);
+		assert_int_equal(needs.nr[NEED_DWP], is_large + 1);
+		assert_int_equal(held("/large-part"), 1); /* of the first root */
+		forget(&got, 1);
+	}
+	assert_int_equal(shell("rm %s/program.dwp", dir), 0);
 }
 
 /* What belongs to it (dwz, dwp) may be another file in another root. */
@@ -288,11 +367,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_without_a_part),
+		cmocka_unit_test(test_with_a_large_part),
 		cmocka_unit_test(test_one_for_each_root),
 		cmocka_unit_test(test_answers_as_a_new_one),
 		cmocka_unit_test(test_a_changed_file_is_read_again),
 		cmocka_unit_test(test_the_oldest_one_makes_room),
 		cmocka_unit_test(test_an_old_one_is_let_go),
+		cmocka_unit_test(test_an_old_one_is_let_go_for_nothing),
 		cmocka_unit_test(test_not_usable),
 	};
 

@@ -6,9 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "decode/elf/binary.h"
+#include "lib/sanitizer.h"
 
 #define MAX_PHDRS 300
 
@@ -160,6 +165,40 @@ static void test_not_elf(void **state)
 	assert_null(b);
 }
 
+/* A file of a few pages says how many sections it has: that is not a malformed file. */
+static void test_more_sections_than_memory(void **state)
+{
+	const struct rlimit limit = {64 << 20, 64 << 20};
+	const Elf64_Shdr first = {.sh_size = 1 << 20};
+	_cleanup_free_ struct image *image = NULL;
+	_cleanup_close_ int fd = -1;
+	struct binary *b;
+	int status;
+	pid_t pid;
+
+	(void)state;
+#ifdef HAS_ADDRESS_SANITIZER
+	print_message("skipped: AddressSanitizer does not allow RLIMIT_DATA\n");
+	skip();
+#endif
+	image = new_image();
+	fd = memfd_create("many sections", MFD_CLOEXEC);
+	image->ehdr.e_shoff = sizeof(image->ehdr);
+	image->ehdr.e_shentsize = sizeof(first);
+	assert_int_equal(pwrite(fd, &image->ehdr, sizeof(image->ehdr), 0),
+			 sizeof(image->ehdr));
+	assert_int_equal(pwrite(fd, &first, sizeof(first), sizeof(image->ehdr)),
+			 sizeof(first));
+	assert_int_equal(ftruncate(fd, 128 << 20), 0);
+	pid = fork();
+	if (!pid) {
+		setrlimit(RLIMIT_DATA, &limit);
+		_exit(binary_open(fd, &b) == -ENOMEM ? 0 : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -168,6 +207,7 @@ int main(void)
 		cmocka_unit_test(test_build_id_notes),
 		cmocka_unit_test(test_notes_longer_than_the_file),
 		cmocka_unit_test(test_not_elf),
+		cmocka_unit_test(test_more_sections_than_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
