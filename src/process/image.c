@@ -855,11 +855,13 @@ static bool read_maps(struct process_table *t, struct image *img, int proc_dir)
 	uint64_t now_ns = clock_now_ns();
 	ssize_t len =
 		proc_dir_maps(proc_dir, now_ns, t->pool, add_read_mapping, &reading);
+	size_t nr = img->proc.maps.nr;
 
 	if (len <= 0)
 		return false;
 	if ((size_t)len < PROC_DIR_WHOLE_MAPS)
 		maps_end_unseen(&img->proc.maps, now_ns);
+	image_count_maps(t, img, nr);
 	img->read_ns = now_ns;
 	img->maps_known = true;
 	img->lost_seq = t->lost_seq;

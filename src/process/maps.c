@@ -330,6 +330,13 @@ void maps_forget(struct maps *maps, uint64_t before_ns)
 		forget_past(maps, nr_gone);
 }
 
+/* One step can end all that are mapped. */
+static void forget_excess(struct maps *maps)
+{
+	if (maps->nr_past > MAPS_PAST_MAX)
+		forget_past(maps, maps->nr_past - MAPS_PAST_MAX / 2);
+}
+
 /*
  * Do both name the same owner? Events have a build id, the text of maps has an inode: a
  * value that one side lacks is not a difference.
@@ -377,70 +384,76 @@ static void learn(struct mapping *known, const struct mapping *m)
 	known->deleted |= m->deleted;
 }
 
+/* Puts @m into the log as the live mapping @pos, in a place that is free. */
 static void append_live(struct maps *maps, size_t pos, const struct mapping *m)
 {
-	memmove(maps->live + pos + 1, maps->live + pos,
-		(maps->nr_live - pos) * sizeof(*maps->live));
 	maps->live[pos] = (uint32_t)maps->nr;
-	maps->nr_live++;
 	maps->items[maps->nr] = *m;
 	maps->items[maps->nr++].until_ns = UINT64_MAX;
 }
 
-static void end_live(struct maps *maps, size_t pos, uint64_t now_ns)
+/*
+ * Adds @m in place of the live mappings [pos, end), which have ended; what they had outside
+ * of it continues as @left and @right (both may be empty). All others move once.
+ */
+static void replace_live(struct maps *maps, size_t pos, size_t end,
+			 const struct mapping *m, const struct mapping *left,
+			 const struct mapping *right)
 {
-	live_at(maps, pos)->until_ns = now_ns;
-	maps->past[maps->nr_past++] = maps->live[pos];
-	maps->nr_live--;
-	memmove(maps->live + pos, maps->live + pos + 1,
-		(maps->nr_live - pos) * sizeof(*maps->live));
+	size_t nr_left = left->start < left->end, nr_right = right->start < right->end;
+	size_t nr = nr_left + 1 + nr_right;
+
+	memmove(maps->live + pos + nr, maps->live + end,
+		(maps->nr_live - end) * sizeof(*maps->live));
+	maps->nr_live = maps->nr_live - (end - pos) + nr;
+	if (nr_left)
+		append_live(maps, pos, left);
+	append_live(maps, pos + nr_left, m);
+	if (nr_right)
+		append_live(maps, pos + nr_left + 1, right);
 }
 
 /*
- * Ends the mappings that @m overlaps; their parts outside of @m continue as entries of
- * their own. Merges adjacent anonymous memory into @m, which grows.
- * Return: the position of @m among the live ones.
+ * Ends the mappings that @m overlaps, and adds it; their parts outside of @m continue as
+ * entries of their own. Merges adjacent anonymous memory into @m, which grows.
  */
-static size_t make_room(struct maps *maps, struct mapping *m)
+static void take_place(struct maps *maps, struct mapping *m)
 {
-	size_t pos = live_above(maps, m->start);
+	size_t pos = live_above(maps, m->start), end;
+	struct mapping left = {0}, right = {0};
 
 	if (pos && m->kind == MAPPING_ANON &&
 	    live_at(maps, pos - 1)->kind == MAPPING_ANON &&
 	    live_at(maps, pos - 1)->end == m->start)
 		pos--;
-	while (pos < maps->nr_live) {
-		struct mapping old = *live_at(maps, pos);
-		bool absorb = m->kind == MAPPING_ANON && old.kind == MAPPING_ANON;
+	for (end = pos; end < maps->nr_live; end++) {
+		struct mapping *old = live_at(maps, end);
+		bool absorb = m->kind == MAPPING_ANON && old->kind == MAPPING_ANON;
 
-		if (old.start > m->end || (old.start == m->end && !absorb))
+		if (old->start > m->end || (old->start == m->end && !absorb))
 			break;
-		end_live(maps, pos, m->from_ns);
-		m->took_over |= old.took_over && !old.told_ns;
+		old->until_ns = m->from_ns;
+		maps->past[maps->nr_past++] = maps->live[end];
+		m->took_over |= old->took_over && !old->told_ns;
 		if (absorb) {
-			m->start = old.start < m->start ? old.start : m->start;
-			m->end = old.end > m->end ? old.end : m->end;
+			m->start = old->start < m->start ? old->start : m->start;
+			m->end = old->end > m->end ? old->end : m->end;
 			continue;
 		}
-		m->took_over |= old.told_ns && !same_owner(&old, m);
-		if (old.start < m->start) {
-			struct mapping left = old;
-
+		m->took_over |= old->told_ns && !same_owner(old, m);
+		if (old->start < m->start) {
+			left = *old;
 			left.end = m->start;
 			left.from_ns = m->from_ns;
-			append_live(maps, pos++, &left);
 		}
-		if (old.end > m->end) {
-			struct mapping right = old;
-
-			right.file_off += m->end - old.start;
+		if (old->end > m->end) {
+			right = *old;
+			right.file_off += m->end - old->start;
 			right.start = m->end;
 			right.from_ns = m->from_ns;
-			append_live(maps, pos, &right);
-			break;
 		}
 	}
-	return pos;
+	replace_live(maps, pos, end, m, &left, &right);
 }
 
 /* Nothing begins or ends before this: the log is in order. */
@@ -476,8 +489,6 @@ int maps_add(struct maps *maps, const struct mapping *m)
 		maps->nr_dropped++;
 		return -ENOSPC;
 	}
-	if (maps->nr_past >= MAPS_PAST_MAX)
-		forget_past(maps, (maps->nr_past + 1) / 2);
 	rc = reserve(maps, maps->nr + ADD_MAX);
 	if (rc) {
 		maps->nr_dropped++;
@@ -486,10 +497,10 @@ int maps_add(struct maps *maps, const struct mapping *m)
 	if (add.from_ns < newest_ns(maps))
 		add.from_ns = newest_ns(maps);
 	add.took_over |= maps->has_untold_ends;
-	pos = make_room(maps, &add);
-	append_live(maps, pos, &add);
+	take_place(maps, &add);
 	maps->nr_changes++;
 	maps->nr_took_over += add.took_over;
+	forget_excess(maps);
 	return 0;
 }
 
@@ -524,6 +535,7 @@ void maps_end_unseen(struct maps *maps, uint64_t before_ns)
 		maps->nr_changes++;
 	}
 	maps->nr_live = nr_kept;
+	forget_excess(maps);
 }
 
 void maps_told(struct maps *maps, uint64_t now_ns)
@@ -535,13 +547,13 @@ void maps_told(struct maps *maps, uint64_t now_ns)
 }
 
 bool maps_table_was_stale(const struct maps *maps, uint64_t ip, uint64_t first_ns,
-			  uint64_t last_ns)
+			  uint64_t last_ns, size_t *left)
 {
 	const struct mapping *m;
 
 	if (!maps->nr_took_over)
 		return false;
-	switch (maps_find(maps, ip, first_ns, last_ns, &m)) {
+	switch (maps_find_within(maps, ip, first_ns, last_ns, left, &m)) {
 	case MAPS_NONE:
 		return false;
 	case MAPS_AMBIGUOUS:
@@ -552,8 +564,9 @@ bool maps_table_was_stale(const struct maps *maps, uint64_t ip, uint64_t first_n
 	return m->took_over && (!m->told_ns || first_ns < m->told_ns);
 }
 
-enum maps_answer maps_find(const struct maps *maps, uint64_t ip, uint64_t first_ns,
-			   uint64_t last_ns, const struct mapping **ret)
+enum maps_answer maps_find_within(const struct maps *maps, uint64_t ip, uint64_t first_ns,
+				  uint64_t last_ns, size_t *left,
+				  const struct mapping **ret)
 {
 	const struct mapping *owner = NULL;
 	size_t pos = live_above(maps, ip);
@@ -570,6 +583,9 @@ enum maps_answer maps_find(const struct maps *maps, uint64_t ip, uint64_t first_
 
 		if (old->until_ns <= first_ns)
 			break;
+		if (!*left)
+			return MAPS_AMBIGUOUS;
+		(*left)--;
 		if (ip < old->start || ip >= old->end || old->from_ns > last_ns ||
 		    old->from_ns == old->until_ns)
 			continue;
@@ -577,9 +593,20 @@ enum maps_answer maps_find(const struct maps *maps, uint64_t ip, uint64_t first_
 			return MAPS_AMBIGUOUS;
 		if (!owner)
 			owner = old;
+		/* The owners of an address follow each other. */
+		if (old->from_ns <= first_ns)
+			break;
 	}
 	if (!owner)
 		return MAPS_NONE;
 	*ret = owner;
 	return MAPS_FOUND;
+}
+
+enum maps_answer maps_find(const struct maps *maps, uint64_t ip, uint64_t first_ns,
+			   uint64_t last_ns, const struct mapping **ret)
+{
+	size_t left = SIZE_MAX;
+
+	return maps_find_within(maps, ip, first_ns, last_ns, &left, ret);
 }

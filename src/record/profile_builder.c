@@ -354,7 +354,7 @@ int profile_builder_add_code(struct profile_builder *f)
 #define MAX_STACK      (LB_MAX_FRAMES + LB_MAX_KERN_FRAMES)
 #define ROWS_AT_ONCE   65536 /* each file is opened once per this many rows */
 #define ROWS_OF_A_STEP 1024 /* a few milliseconds */
-#define ADD_NS         UINT64_C(20000000) /* of a step: no row is added after that */
+#define STEP_NS        UINT64_C(20000000) /* of a step: no row is begun after that */
 
 static void work_deinit(struct builder_work *w)
 {
@@ -494,6 +494,7 @@ static size_t want(const struct profile_builder *f, const struct row *row,
 								: 0;
 	size_t nr = 0;
 
+	symbolizer_begin_stack(f->symbolizer);
 	for (size_t i = 0; i < stack->nr_kern; i++)
 		ids[nr++] =
 			(ahead ? symbolizer_want_kernel_ahead : symbolizer_want_kernel)(
@@ -637,9 +638,10 @@ static bool was_walked(uint32_t status)
 }
 
 /* May the kernel side have walked through @ip by the unwind table of other code? */
-static bool table_was_stale(const struct process *p, uint64_t ip, const struct row *row)
+static bool table_was_stale(const struct process *p, uint64_t ip, const struct row *row,
+			    size_t *left)
 {
-	return maps_table_was_stale(&p->maps, ip, row->first_ns, row->last_ns) ||
+	return maps_table_was_stale(&p->maps, ip, row->first_ns, row->last_ns, left) ||
 	       replaced_code_has(&p->replaced_code, ip, row->first_ns, row->last_ns);
 }
 
@@ -655,7 +657,7 @@ static bool drop_stale_callers(const struct row *row, const struct row_stack *st
 			       uint32_t *ids, size_t *nr)
 {
 	const struct process *p = row->process;
-	size_t kept = stack->nr_kern;
+	size_t kept = stack->nr_kern, left = MAPS_PASSED_MAX;
 	bool is_stale = false;
 
 	if (!p || !(p->maps.nr_took_over || p->replaced_code.nr) ||
@@ -671,7 +673,7 @@ static bool drop_stale_callers(const struct row *row, const struct row_stack *st
 			continue;
 		ids[kept++] = ids[stack->nr_kern + i];
 		if (is_native)
-			is_stale = table_was_stale(p, frame_lookup(ip, kind), row);
+			is_stale = table_was_stale(p, frame_lookup(ip, kind), row, &left);
 	}
 	*nr = kept;
 	return is_stale;
@@ -793,8 +795,10 @@ static int want_piece(struct profile_builder *f, struct error *err)
 {
 	struct builder_work *w = &f->work;
 	const struct stack_table *rows = rows_of(w);
+	uint64_t until_ns = clock_now_ns() + STEP_NS;
 
-	for (size_t end = piece_end(w); w->next < end; w->next++) {
+	for (size_t end = piece_end(w); w->next < end && clock_now_ns() < until_ns;
+	     w->next++) {
 		const struct row *row = &rows->items[w->next];
 
 		if (vec_grow(&w->ids, &w->cap_ids, w->nr_ids + MAX_STACK, sizeof(*w->ids),
@@ -851,7 +855,7 @@ static void serve(struct profile_builder *f, struct tenant who)
 static void add_piece(struct profile_builder *f)
 {
 	struct builder_work *w = &f->work;
-	uint64_t until_ns = clock_now_ns() + ADD_NS;
+	uint64_t until_ns = clock_now_ns() + STEP_NS;
 
 	for (size_t end = piece_end(w); w->next < end && clock_now_ns() < until_ns;
 	     w->next++) {

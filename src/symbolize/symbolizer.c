@@ -380,6 +380,11 @@ static uint32_t want_interp(struct symbolizer *s, const struct process *proc,
 	return want(s, source, &entry);
 }
 
+void symbolizer_begin_stack(struct symbolizer *s)
+{
+	s->mappings_left = MAPS_PASSED_MAX;
+}
+
 uint32_t symbolizer_want(struct symbolizer *s, const struct process *proc, uint64_t ip,
 			 enum frame_kind kind, uint64_t first_ns, uint64_t last_ns)
 {
@@ -394,7 +399,8 @@ uint32_t symbolizer_want(struct symbolizer *s, const struct process *proc, uint6
 		return want_interp(s, proc, ip);
 	if (!proc)
 		return want_unknown(s, &entry, MISS_NO_PROCESS);
-	switch (maps_find(&proc->maps, entry.lookup, first_ns, last_ns, &m)) {
+	switch (maps_find_within(&proc->maps, entry.lookup, first_ns, last_ns,
+				 &s->mappings_left, &m)) {
 	case MAPS_NONE:
 		return want_unknown(s, &entry, MISS_NO_MAPPING);
 	case MAPS_AMBIGUOUS:
@@ -518,8 +524,9 @@ uint32_t symbolizer_want_ahead(struct symbolizer *s, const struct process *proc,
 	if (ip & LB_FRAME_TAG)
 		is_final = is_known_frame(proc, ip);
 	else
-		is_final = maps_find(&proc->maps, frame_lookup(ip, kind), first_ns,
-				     last_ns, &m) == MAPS_FOUND &&
+		is_final = maps_find_within(&proc->maps, frame_lookup(ip, kind), first_ns,
+					    last_ns, &s->mappings_left,
+					    &m) == MAPS_FOUND &&
 			   m->kind == MAPPING_FILE && m->file && m->file->fd >= 0;
 	return is_final ? symbolizer_want(s, proc, ip, kind, first_ns, last_ns)
 			: TABLE_OVER_LIMIT;

@@ -45,6 +45,12 @@ void symbolizer_free(struct symbolizer *s);
 DEFINE_CLEANUP(struct symbolizer, symbolizer_free);
 
 /**
+ * Call it before the addresses of each stack: what they may cost together is bounded
+ * (MAPS_PASSED_MAX).
+ */
+void symbolizer_begin_stack(struct symbolizer *s);
+
+/**
  * Records a user address of @proc (NULL: not known) seen during [first_ns, last_ns]. An
  * address of a file is one entry for all processes; an address of JIT code is one entry
  * per process and time range. An interpreter's frame (LB_FRAME_TAG) is not an address:

@@ -67,6 +67,7 @@ struct symbolizer {
 	struct worker *worker; /* borrowed */
 	struct process_table *processes; /* borrowed; may be NULL */
 	struct address_table table;
+	size_t mappings_left; /* ended ones that the stack's look-ups may still pass */
 	size_t next_source; /* for symbolizer_resolve_step() */
 	struct resolve_work work; /* on next_source */
 	bool no_memory; /* an earlier source ran out of memory */

@@ -42,7 +42,8 @@ static void check_log(const struct maps *maps)
 {
 	const struct mapping *found;
 
-	assert(maps->nr_live + maps->nr_past == maps->nr && maps->nr <= MAPS_MAX);
+	assert(maps->nr_live + maps->nr_past == maps->nr && maps->nr <= MAPS_MAX &&
+	       maps->nr_past <= MAPS_PAST_MAX);
 	for (size_t i = 0; i < maps->nr_live; i++) {
 		const struct mapping *m = &maps->items[maps->live[i]];
 
@@ -66,6 +67,7 @@ static void check_log(const struct maps *maps)
 static void check_past(const struct maps *maps)
 {
 	size_t first = maps->nr_past > 16 ? maps->nr_past - 16 : 0;
+	size_t left = MAPS_PASSED_MAX;
 
 	for (size_t i = first; i < maps->nr_past; i++) {
 		const struct mapping *m = &maps->items[maps->past[i]], *found = NULL;
@@ -75,7 +77,7 @@ static void check_past(const struct maps *maps)
 		assert(answer != MAPS_FOUND ||
 		       (found->start <= m->start && found->end > m->start &&
 			found->from_ns <= m->until_ns && found->until_ns >= m->from_ns));
-		maps_table_was_stale(maps, m->start, m->from_ns, m->until_ns);
+		maps_table_was_stale(maps, m->start, m->from_ns, m->until_ns, &left);
 	}
 }
 
@@ -104,6 +106,8 @@ static void check_read(struct state *state, const uint8_t *data, size_t size,
 /* What ended in the first half of the time is dropped. No table is stale once it was told. */
 static void check_later(struct maps *maps, uint64_t now_ns)
 {
+	size_t left = MAPS_PASSED_MAX;
+
 	maps_forget(maps, now_ns / 2);
 	check_log(maps);
 	for (size_t i = 0; i < maps->nr_past; i++)
@@ -112,7 +116,7 @@ static void check_later(struct maps *maps, uint64_t now_ns)
 	for (size_t i = 0; i < maps->nr_live; i++) {
 		const struct mapping *m = &maps->items[maps->live[i]];
 
-		assert(!maps_table_was_stale(maps, m->start, now_ns, now_ns));
+		assert(!maps_table_was_stale(maps, m->start, now_ns, now_ns, &left));
 	}
 }
 

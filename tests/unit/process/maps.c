@@ -59,6 +59,14 @@ static const char *owner(const struct maps *maps, uint64_t ip, uint64_t first,
 	return text;
 }
 
+static bool table_was_stale(const struct maps *maps, uint64_t ip, uint64_t first,
+			    uint64_t last)
+{
+	size_t left = MAPS_PASSED_MAX;
+
+	return maps_table_was_stale(maps, ip, first, last, &left);
+}
+
 static void finds_by_address(void **state)
 {
 	_cleanup_(maps_deinit) struct maps maps = {0};
@@ -164,28 +172,28 @@ static void new_code_has_the_table_of_old_code(void **state)
 	(void)state;
 	add(&maps, file_at(0x1000, 0x3000, 0, "/a", 10));
 	add(&maps, file_at(0x1000, 0x2000, 0, "/never-told", 20));
-	assert_false(maps_table_was_stale(&maps, 0x1000, 30, 30));
+	assert_false(table_was_stale(&maps, 0x1000, 30, 30));
 	maps_told(&maps, 40);
-	assert_false(maps_table_was_stale(&maps, 0x1000, 30, 50));
+	assert_false(table_was_stale(&maps, 0x1000, 30, 50));
 
 	add(&maps, file_at(0x1000, 0x2000, 0, "/b", 60));
-	assert_false(maps_table_was_stale(&maps, 0x1000, 50, 50));
-	assert_true(maps_table_was_stale(&maps, 0x1000, 60, 61));
-	assert_true(maps_table_was_stale(&maps, 0x1fff, 100, 200));
-	assert_false(maps_table_was_stale(&maps, 0x2000, 100, 200)); /* still /a */
-	assert_false(maps_table_was_stale(&maps, 0x3000, 100, 200));
+	assert_false(table_was_stale(&maps, 0x1000, 50, 50));
+	assert_true(table_was_stale(&maps, 0x1000, 60, 61));
+	assert_true(table_was_stale(&maps, 0x1fff, 100, 200));
+	assert_false(table_was_stale(&maps, 0x2000, 100, 200)); /* still /a */
+	assert_false(table_was_stale(&maps, 0x3000, 100, 200));
 	/* Samples of both codes are one row. */
-	assert_true(maps_table_was_stale(&maps, 0x1000, 50, 70));
+	assert_true(table_was_stale(&maps, 0x1000, 50, 70));
 
 	/* Even later code finds the table of the oldest. */
 	add(&maps, anon_at(0x1000, 0x2000, 300));
 	maps_told(&maps, 400);
-	assert_true(maps_table_was_stale(&maps, 0x1000, 310, 310));
-	assert_true(maps_table_was_stale(&maps, 0x1000, 100, 200));
-	assert_false(maps_table_was_stale(&maps, 0x1000, 400, 500));
+	assert_true(table_was_stale(&maps, 0x1000, 310, 310));
+	assert_true(table_was_stale(&maps, 0x1000, 100, 200));
+	assert_false(table_was_stale(&maps, 0x1000, 400, 500));
 	/* The same file again changes nothing. */
 	add(&maps, file_at(0x2000, 0x3000, 0x1000, "/a", 600));
-	assert_false(maps_table_was_stale(&maps, 0x2000, 600, 600));
+	assert_false(table_was_stale(&maps, 0x2000, 600, 600));
 }
 
 static void same_file_elsewhere_is_another_owner(void **state)
@@ -343,6 +351,73 @@ static void a_full_log_drops_many_at_once(void **state)
 	assert_in_range(nr_times, 3, 6);
 }
 
+/* As many as a process may map, with gaps. */
+static void fill(struct maps *maps, uint64_t from_ns)
+{
+	for (uint64_t i = 0; i < MAPS_LIVE_MAX - 3; i++)
+		add(maps,
+		    file_at((2 * i + 1) << 12, (2 * i + 2) << 12, 0, "/a", from_ns));
+}
+
+/* One mapping, or one read, can end all others. */
+static void what_ends_at_once_is_bounded(void **state)
+{
+	_cleanup_(maps_deinit) struct maps maps = {0};
+	const uint64_t end = (uint64_t)MAPS_MAX << 14, last = (2 * MAPS_LIVE_MAX - 7)
+							      << 12;
+	size_t left;
+
+	(void)state;
+	fill(&maps, 1);
+	add(&maps, file_at(0, end, 0, "/wide", 10));
+	assert_int_equal(maps.nr_live, 1);
+	assert_int_equal(maps.nr_past, MAPS_PAST_MAX / 2);
+	assert_int_equal(maps_nr_ever(&maps), MAPS_LIVE_MAX - 2);
+	assert_string_equal(owner(&maps, last, 5, 5), "/a+0");
+	assert_string_equal(owner(&maps, 0x1000, 5, 5), "-");
+	assert_string_equal(owner(&maps, 0x1000, 10, 10), "/wide+1000");
+
+	/* Who has passed as many as it may is told that nothing is certain. */
+	left = 2 * maps.nr_past + 1;
+	for (size_t i = 0; i < 4; i++) {
+		const struct mapping *m;
+
+		assert_int_equal(maps_find_within(&maps, end, 5, 5, &left, &m),
+				 i < 2 ? MAPS_NONE : MAPS_AMBIGUOUS);
+		assert_int_equal(maps_find_within(&maps, 0, 10, 10, &left, &m),
+				 MAPS_FOUND);
+	}
+	assert_int_equal(left, 0);
+
+	maps_deinit(&maps);
+	fill(&maps, 1);
+	maps_end_unseen(&maps, 10);
+	assert_int_equal(maps.nr, MAPS_PAST_MAX / 2);
+	assert_string_equal(owner(&maps, last, 5, 5), "/a+0");
+}
+
+/* Libraries that come and go: code of each keeps its owner, in any stack of 16 frames. */
+static void many_libraries_in_one_place_are_told_apart(void **state)
+{
+	_cleanup_(maps_deinit) struct maps maps = {0};
+	const uint64_t nr = MAPS_PAST_MAX;
+
+	(void)state;
+	for (uint64_t i = 0; i <= nr; i++)
+		add(&maps, file_at(0x1000, 0x2000, i << 12, "/a", 2 * i));
+	for (uint64_t i = 0; i <= nr; i += nr / 16) {
+		size_t left = MAPS_PASSED_MAX / 16;
+		const struct mapping *m = NULL;
+
+		assert_int_equal(
+			maps_find_within(&maps, 0x1800, 2 * i, 2 * i + 1, &left, &m),
+			MAPS_FOUND);
+		assert_int_equal(m->file_off, i << 12);
+		/* The search ends at the owner. */
+		assert_int_equal(MAPS_PASSED_MAX / 16 - left, nr - i);
+	}
+}
+
 static void what_a_read_does_not_show_ends(void **state)
 {
 	_cleanup_(maps_deinit) struct maps maps = {0}, fork = {0};
@@ -372,11 +447,11 @@ static void what_a_read_does_not_show_ends(void **state)
 	assert_string_equal(owner(&maps, 0x1000, 49, 49), "-");
 	assert_string_equal(owner(&maps, 0x1000, 50, 50), "/late+0");
 	/* Until told, the kernel side has the table of what was there. */
-	assert_true(maps_table_was_stale(&maps, 0x1000, 50, 50));
+	assert_true(table_was_stale(&maps, 0x1000, 50, 50));
 	maps_told(&maps, 60);
-	assert_false(maps_table_was_stale(&maps, 0x1000, 60, 60));
+	assert_false(table_was_stale(&maps, 0x1000, 60, 60));
 	add(&maps, file_at(0x9000, 0xa000, 0, "/new", 70));
-	assert_false(maps_table_was_stale(&maps, 0x9000, 70, 70));
+	assert_false(table_was_stale(&maps, 0x9000, 70, 70));
 }
 
 static void the_oldest_past_is_forgotten(void **state)
@@ -465,6 +540,8 @@ int main(void)
 		cmocka_unit_test(empty_range_is_refused),
 		cmocka_unit_test(maximum_is_counted),
 		cmocka_unit_test(a_full_log_drops_many_at_once),
+		cmocka_unit_test(what_ends_at_once_is_bounded),
+		cmocka_unit_test(many_libraries_in_one_place_are_told_apart),
 		cmocka_unit_test(what_a_read_does_not_show_ends),
 		cmocka_unit_test(the_oldest_past_is_forgotten),
 		cmocka_unit_test(what_ended_long_ago_goes_when_told),

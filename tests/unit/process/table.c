@@ -818,7 +818,7 @@ static void lost_events_are_made_good(void **state)
 	scan();
 	p = process_table_first_sample(table, IMAGE(100, 5 * TICK, 1), now);
 	fp.pid = 100;
-	fp.maps = EXE_LINE "a000-b000 r-xp 0 0:1 6 /lib/late.so\n";
+	fp.maps = "a000-b000 r-xp 0 0:1 6 /lib/late.so\n" EXE_LINE;
 	fake_process_add(&fake, &fp);
 	assert_string_equal(path_at(p, 0xa000, now + SEC), "-");
 	lost.time_ns = now + 1;
@@ -840,6 +840,15 @@ static void lost_events_are_made_good(void **state)
 	assert_string_equal(path_at(p, 0xa000, now), "/lib/late.so");
 	assert_string_equal(path_at(p, 0xa000, now + SEC), "-");
 	assert_string_equal(path_at(p, 0x400000, now + SEC), "/bin/fake");
+
+	/* What is forgotten at a read gives its place back. */
+	for (uint64_t at = 1; at <= 2 * MAPS_PAST_MAX; at++)
+		event_mmap(fake_now_ns(), 100, at << 28, (at << 28) + 1, "/x", 0);
+	process_table_event(table, &lost);
+	process_table_find(table, IMAGE(100, 5 * TICK, 1), now, now);
+	process_table_stats(table, &stats);
+	assert_int_equal(p->maps.nr, 1 + MAPS_PAST_MAX / 2);
+	assert_int_equal(stats.nr_mappings, p->maps.nr + 1);
 
 	/* The exit of the process without samples may be among the lost events. */
 	fake_process_remove(&fake, 101);

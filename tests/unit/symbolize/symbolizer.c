@@ -890,6 +890,7 @@ static void test_nothing_known(void **state)
 	(void)state;
 	map_at(&proc, MAPPING_FILE, file, BASE, 0);
 	map_at(&proc, MAPPING_ANON, NULL, BASE, 100);
+	symbolizer_begin_stack(sym);
 	no_process = symbolizer_want(sym, NULL, 0x1234, FRAME_RETURN, 1, 2);
 	no_mapping = symbolizer_want(sym, &proc, 0x1234, FRAME_RETURN, 1, 2);
 	ambiguous = symbolizer_want(sym, &proc, BASE, FRAME_LEAF, 50, 150);
