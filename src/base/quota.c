@@ -116,7 +116,7 @@ bool quota_take(struct quota *q, struct tenant who, uint64_t nr)
 	return true;
 }
 
-static bool has_room(const struct quota *q, struct tenant who, uint64_t nr)
+bool quota_has_room(const struct quota *q, struct tenant who, uint64_t nr)
 {
 	const struct quota_account *a = pays(q, who) ? find(q, who) : NULL;
 
@@ -128,7 +128,7 @@ static struct tenant choose(const struct quota *q, const struct payers *payers,
 			    uint64_t nr)
 {
 	for (size_t i = 0; i < payers->nr; i++)
-		if (has_room(q, payers->items[i], nr))
+		if (quota_has_room(q, payers->items[i], nr))
 			return payers->items[i];
 	return payers->nr ? payers->items[0] : (struct tenant){0};
 }

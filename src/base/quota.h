@@ -98,6 +98,9 @@ void quota_deinit(struct quota *q);
  */
 bool quota_take(struct quota *q, struct tenant who, uint64_t nr);
 
+/** Would quota_take() succeed? Counts nothing. */
+bool quota_has_room(const struct quota *q, struct tenant who, uint64_t nr);
+
 /** quota_take() for whoever has room; counts as the first one's. @ret  who paid */
 bool quota_take_any(struct quota *q, const struct payers *payers, uint64_t nr,
 		    struct tenant *ret);

@@ -350,6 +350,20 @@ static int append_copy(struct jit_code *c, struct jit_store *s,
 	return rc;
 }
 
+/*
+ * Is there room for a copy of the table? Who has none must not have it copied in vain at
+ * each change.
+ */
+static bool has_room(const struct jit_code *c, struct jit_store *s)
+{
+	if (c->nr > JIT_STORE_MAX_REGISTRATIONS - s->stats.nr_registrations)
+		return false;
+	if (quota_has_room(&s->registration_quota, c->next_payer, c->nr))
+		return true;
+	quota_refuse(&s->registration_quota, c->next_payer, 1);
+	return false;
+}
+
 /* Call before a change: copies a shared table. Return: 0, -ENOMEM or -ENOSPC. */
 static int unshare(struct jit_code *c, struct jit_store *s)
 {
@@ -363,6 +377,8 @@ static int unshare(struct jit_code *c, struct jit_store *s)
 		change_payer(c, s);
 		return 0;
 	}
+	if (!has_room(c, s))
+		return -ENOSPC;
 	rc = vec_grow(&own.items, &own.cap, c->nr, sizeof(*own.items), 0);
 	for (size_t i = 0; !rc && i < c->nr; i++)
 		rc = append_copy(&own, s, &c->items[i]);

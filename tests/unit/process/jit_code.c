@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -547,6 +549,47 @@ static void a_user_leaves_registrations_to_others(void **state)
 	jit_code_deinit(&other, f->store);
 }
 
+static size_t nr_page_faults(void)
+{
+	struct rusage usage;
+
+	assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+	return (size_t)usage.ru_minflt;
+}
+
+/*
+ * A forked child drops each object of a full list, and its user has no room for a list of
+ * its own: the list is not copied, which would touch new memory each time.
+ */
+static void a_fork_without_room_copies_nothing(void **state)
+{
+	struct fixture *f = *state;
+	struct jit_registration r = {.symfile_addr = 1, .time_ns = 1};
+	size_t before;
+
+	jit_store_share(f->store);
+	f->store->registration_quota.max = 7 * JIT_CODE_MAX_OBJECTS;
+	f->store->tenant.uid = 1000;
+	for (; r.entry_addr < JIT_CODE_MAX_OBJECTS; r.entry_addr++)
+		assert_int_equal(jit_code_register(&f->code, f->store, &r), 0);
+	assert_int_equal(jit_code_copy(&f->child, &f->code, f->store, 2), 0);
+	mallopt(M_MMAP_THRESHOLD, 1 << 20); /* large blocks are new each time */
+	before = nr_page_faults();
+	for (uint64_t i = 0; i < 100; i++) {
+		jit_code_unregister(&f->child, f->store, i, 3);
+		r.entry_addr = JIT_CODE_MAX_OBJECTS + i;
+		assert_int_equal(jit_code_register(&f->child, f->store, &r), -ENOSPC);
+	}
+	assert_true(nr_page_faults() - before < 1000);
+	assert_int_equal(f->store->registration_quota.accounts[0].nr_refused, 200);
+	assert_true(f->child.is_lossy);
+	assert_int_equal(f->child.nr_lost, 100);
+	/* The parent has gone: the list is the child's. */
+	jit_code_drop(&f->code, f->store);
+	jit_code_unregister(&f->child, f->store, 7, 4);
+	assert_int_equal(f->child.items[7].until_ns, 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -561,6 +604,8 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_fork, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forks_share, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_fork_without_room_copies_nothing, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_lossy_fork, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_walked_reuse, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unprobed_reuse, setup, teardown),
