@@ -488,10 +488,10 @@ static void reading_deinit(struct reading *rd)
 	free(rd->chains);
 }
 
-/* Reads at most @max strings. */
+/* Reads at most @max strings. Each is of a frame, which has three at most. */
 static int read_strings(struct reading *rd, size_t max, struct strpool *pool)
 {
-	size_t nr = answer_get_count(rd->r, WIRE_TEXT_BYTES, max);
+	size_t nr = answer_get_count(rd->r, WIRE_TEXT_BYTES + WIRE_FRAME_BYTES / 3, max);
 
 	rd->strings = calloc(nr ? nr : 1, sizeof(*rd->strings));
 	if (!rd->strings)

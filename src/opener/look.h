@@ -80,7 +80,7 @@ struct look {
 	uid_t uid; /* of the target, in our user namespace */
 	gid_t gid;
 	uid_t root_uid; /* the uid that is 0 in the target's user namespace */
-	uint64_t max_bytes; /* of text; of a CHECKED file, 0: no limit */
+	uint64_t max_bytes; /* of a CHECKED file, PROC_TEXT, NAMES; 0: no limit */
 
 	/* The result. */
 	int rc; /* 0 or a negative errno; then the rest is empty */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -188,14 +189,27 @@ static void no_results(struct look *looks, size_t nr, int rc)
 	}
 }
 
+/* Returns how many bytes the answer's text may have, whoever writes it. */
+static uint64_t most_text(const struct look *look)
+{
+	switch (look->what) {
+	case LOOK_LINK:
+	case LOOK_CGROUP_PATH:
+		return PATH_MAX;
+	case LOOK_OWNERS:
+		return (strlen(look->name) + 2) * sizeof(struct look_owner);
+	default:
+		return look->max_bytes ? look->max_bytes : UINT64_MAX;
+	}
+}
+
 /* Has the answer what was asked for, and no more? One that failed has nothing. */
 static bool is_whole(const struct look *look, bool has_fd)
 {
 	bool with_fd = look->what == LOOK_HANDLE || look->what == LOOK_FILE;
 	bool with_text = !with_fd && look->what != LOOK_FACTS;
 
-	return has_fd == (with_fd && !look->rc) &&
-	       (!look->max_bytes || look->len <= look->max_bytes) &&
+	return has_fd == (with_fd && !look->rc) && look->len <= most_text(look) &&
 	       (look->text != NULL) == (with_text && !look->rc);
 }
 

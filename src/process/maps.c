@@ -206,10 +206,26 @@ static bool parse_line(struct maps_cursor c, struct strpool *pool, struct mappin
 	return true;
 }
 
+/*
+ * The kernel lists mappings in order of address. One that grew between two reads begins
+ * before the end of the one before: the rest of it counts. Return: false if there is none.
+ */
+static bool skip_to(struct mapping *m, uint64_t done)
+{
+	if (m->end <= done)
+		return false;
+	if (m->start < done) {
+		m->file_off += done - m->start;
+		m->start = done;
+	}
+	return true;
+}
+
 size_t maps_parse(const char *text, size_t len, uint64_t time_ns, struct strpool *pool,
 		  int (*add)(void *ctx, const struct mapping *m), void *ctx)
 {
 	const char *end = text + len;
+	uint64_t done = 0; /* the end of the last executable mapping */
 	size_t nr_malformed = 0;
 
 	while (text < end) {
@@ -218,9 +234,11 @@ size_t maps_parse(const char *text, size_t len, uint64_t time_ns, struct strpool
 		struct mapping m;
 		bool is_executable = false;
 
-		if (!parse_line(line, pool, &m, &is_executable)) {
+		if (!parse_line(line, pool, &m, &is_executable) ||
+		    (is_executable && !skip_to(&m, done))) {
 			nr_malformed++;
 		} else if (is_executable) {
+			done = m.end;
 			m.from_ns = time_ns;
 			if (add(ctx, &m))
 				break;

@@ -94,7 +94,8 @@ int maps_add(struct maps *maps, const struct mapping *m);
 
 /**
  * Parses the text of /proc/PID/maps and calls @add for each executable mapping.
- * Pure: reads @text only. Malformed lines are skipped and counted.
+ * Pure: reads @text only. Malformed lines are skipped and counted. Mappings that are added
+ * ascend and do not overlap, whatever the text says.
  *
  * @time_ns  becomes from_ns
  * @add      a result other than 0 ends the parse

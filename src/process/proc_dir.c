@@ -163,22 +163,56 @@ int proc_dir_open_here(uint32_t pid)
 	return proc_fd < 0 ? -errno : proc_dir_open(proc_fd, pid);
 }
 
-#define LIST_BYTES (32u << 20) /* of 4 million processes (PID_MAX_LIMIT) */
+#define MAX_PROCESSES (4u << 20) /* PID_MAX_LIMIT of linux/threads.h */
+#define LIST_BYTES    (8 * MAX_PROCESSES)
 
-/* Opens the next processes of a list of names. Return: how many. */
-static size_t open_some(int proc_fd, char **list, struct look_group *ret)
+static int compare_numbers(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/*
+ * Returns the numbers in a list of names, in order and each once, so that a list has an end,
+ * whoever makes it up. Out of memory: some are missing.
+ *
+ * @list  changed
+ * @ret   heap
+ */
+static size_t numbers_of(char *list, uint32_t **ret)
+{
+	size_t nr = 0, nr_kept = 0, cap = 0;
+	char *name;
+
+	while ((name = strsep(&list, "\n"))) {
+		uint32_t pid = (uint32_t)strtoul(name, NULL, 10);
+
+		if (!pid)
+			continue;
+		if (vec_grow(ret, &cap, nr + 1, sizeof(**ret), MAX_PROCESSES))
+			break;
+		(*ret)[nr++] = pid;
+	}
+	if (nr)
+		qsort(*ret, nr, sizeof(**ret), compare_numbers);
+	for (size_t i = 0; i < nr; i++)
+		if (!nr_kept || (*ret)[nr_kept - 1] != (*ret)[i])
+			(*ret)[nr_kept++] = (*ret)[i];
+	return nr_kept;
+}
+
+/* Opens the first of these processes. Return: how many. */
+static size_t open_some(int proc_fd, const uint32_t *pids, size_t max,
+			struct look_group *ret)
 {
 	size_t nr = 0;
 
-	while (nr < OPENER_MAX_GROUPS && *list && **list) {
-		uint32_t pid = (uint32_t)strtoul(strsep(list, "\n"), NULL, 10);
-
-		if (pid)
-			ret[nr++] = (struct look_group){.base_fd = -1,
-							.proc_fd = proc_fd,
-							.pid = pid,
-							.who = TENANT_UNKNOWN};
-	}
+	for (; nr < OPENER_MAX_GROUPS && nr < max; nr++)
+		ret[nr] = (struct look_group){.base_fd = -1,
+					      .proc_fd = proc_fd,
+					      .pid = pids[nr],
+					      .who = TENANT_UNKNOWN};
 	opener_look_groups(ret, nr);
 	return nr;
 }
@@ -192,8 +226,9 @@ int proc_dir_each(int proc_fd, int (*fn)(void *ctx, uint32_t pid, int proc_dir),
 						   .name = ".",
 						   .max_bytes = LIST_BYTES,
 						   .fd = -1};
+	_cleanup_free_ uint32_t *pids = NULL;
 	_cleanup_close_ int proc = -1;
-	char *list;
+	size_t nr_pids, nr;
 	int rc;
 
 	if (proc_fd == AT_FDCWD)
@@ -201,11 +236,11 @@ int proc_dir_each(int proc_fd, int (*fn)(void *ctx, uint32_t pid, int proc_dir),
 	if (proc_fd < 0)
 		return -errno;
 	rc = opener_look_at(proc_fd, TENANT_OF_PROC, &look);
-	list = look.text;
-	while (!rc && list && *list) {
+	nr_pids = rc ? 0 : numbers_of(look.text, &pids);
+	for (size_t at = 0; !rc && at < nr_pids; at += nr) {
 		struct look_group processes[OPENER_MAX_GROUPS];
-		size_t nr = open_some(proc_fd, &list, processes);
 
+		nr = open_some(proc_fd, pids + at, nr_pids - at, processes);
 		for (size_t i = 0; i < nr; i++) {
 			_cleanup_close_ int dir = processes[i].base_fd;
 
@@ -219,8 +254,6 @@ int proc_dir_each(int proc_fd, int (*fn)(void *ctx, uint32_t pid, int proc_dir),
 }
 
 /* ---- the tree of processes ---- */
-
-#define MAX_PROCESSES (4u << 20) /* PID_MAX_LIMIT of linux/threads.h */
 
 static int add_to_tree(void *ctx, uint32_t tgid, int dir)
 {
@@ -238,22 +271,10 @@ static int add_to_tree(void *ctx, uint32_t tgid, int dir)
 	return 0;
 }
 
-static int compare_tgids(const void *a, const void *b)
-{
-	const struct proc_tree_item *x = a, *y = b;
-
-	return (x->tgid > y->tgid) - (x->tgid < y->tgid);
-}
-
 int proc_tree_read(int proc_fd, struct proc_tree *ret)
 {
-	int rc;
-
 	ret->nr = 0;
-	rc = proc_dir_each(proc_fd, add_to_tree, ret);
-	if (!rc && ret->nr)
-		qsort(ret->items, ret->nr, sizeof(*ret->items), compare_tgids);
-	return rc;
+	return proc_dir_each(proc_fd, add_to_tree, ret);
 }
 
 void proc_tree_deinit(struct proc_tree *tree)

@@ -67,7 +67,7 @@ int proc_dir_open_here(uint32_t pid);
 int proc_root_of_first(int proc_fd);
 
 /**
- * Calls @fn for each process in @proc_fd (AT_FDCWD: our own /proc), until it returns
+ * Calls @fn for each process in @proc_fd (AT_FDCWD: our own /proc), by number, until it returns
  * nonzero. @proc_dir is a directory like that of proc_dir_open(), borrowed, or what
  * proc_dir_is_late(). Return: the last result of @fn, or 0; -errno when /proc cannot be listed.
  */

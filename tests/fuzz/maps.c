@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The text of /proc/PID/maps, then the log of mappings built from it: the log must keep
- * its invariants for all lines that the parser accepts, in any order.
+ * The text of /proc/PID/maps, then the log of mappings built from its lines: the mappings
+ * of a text ascend, and the log must keep its invariants for lines in any order.
  */
 #include <assert.h>
 #include <stdint.h>
@@ -36,6 +36,31 @@ static int add(void *ctx, const struct mapping *m)
 				 &found) == MAPS_FOUND &&
 		       found->start <= m->start && found->end >= m->end);
 	return 0;
+}
+
+static int ascend(void *ctx, const struct mapping *m)
+{
+	uint64_t *end = ctx;
+
+	assert(m->start >= *end && m->end > m->start);
+	*end = m->end;
+	return 0;
+}
+
+/* Each line is a text of its own. */
+static void parse_lines(const char *text, size_t size, struct strpool *pool,
+			int (*fn)(void *ctx, const struct mapping *m),
+			struct state *state)
+{
+	const char *end = text + size;
+
+	while (text < end) {
+		const char *newline = memchr(text, '\n', (size_t)(end - text));
+		const char *next = newline ? newline + 1 : end;
+
+		maps_parse(text, (size_t)(next - text), 1, pool, fn, state);
+		text = next;
+	}
 }
 
 static void check_log(const struct maps *maps)
@@ -94,12 +119,12 @@ static int see(void *ctx, const struct mapping *m)
 static void check_read(struct state *state, const uint8_t *data, size_t size,
 		       struct strpool *pool)
 {
-	maps_parse((const char *)data, size, 1, pool, see, state);
+	parse_lines((const char *)data, size, pool, see, state);
 	maps_end_unseen(&state->maps, state->now_ns);
 	check_log(&state->maps);
 	for (size_t i = 0; i < state->maps.nr_live; i++)
 		assert(!state->maps.items[state->maps.live[i]].is_seen);
-	maps_parse((const char *)data, size, 1, pool, add, state);
+	parse_lines((const char *)data, size, pool, add, state);
 	check_log(&state->maps);
 }
 
@@ -124,10 +149,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct strpool *pool = strpool_new(1 << 20);
 	struct state state = {0};
+	uint64_t end = 0;
 	struct maps copy;
 
 	assert(pool);
-	maps_parse((const char *)data, size, 1, pool, add, &state);
+	maps_parse((const char *)data, size, 1, pool, ascend, &end);
+	parse_lines((const char *)data, size, pool, add, &state);
 	check_log(&state.maps);
 	if (!maps_copy(&copy, &state.maps)) {
 		assert(copy.nr == state.maps.nr_live);

@@ -2,14 +2,15 @@
 /*
  * What an opener answers, as the collector reads it. First byte: how many looks are made,
  * and how many descriptors each answer has; from 72 to 143, that can be written to; from 144
- * on, at two processes at once, of which the second has to be opened; from 216 to 223, none
- * at one, whose threads are looked at; from 224 on, at one that has to be opened. Rest: the
+ * on, at two processes at once, of which the second has to be opened; from 208 to 215, none,
+ * but all processes are listed; from 216 to 223, none at one, whose threads are looked at; from 224 on, at one that has to be opened. Rest: the
  * answers, each of u16 bytes and these bytes; an empty one does not come in time. A look that
  * succeeded has what it was made for, no descriptor can be written to or is left open, and a
  * malformed answer is counted.
  */
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "opener/opener.h"
@@ -39,6 +40,20 @@ static uint64_t nr_failed(void)
 }
 
 #define MAX_BYTES 100
+#define NAME      "name"
+
+/* Of text. The caller leaves some to the opener. */
+static size_t max_of(enum look_what what)
+{
+	switch (what) {
+	case LOOK_LINK:
+		return PATH_MAX;
+	case LOOK_OWNERS:
+		return (strlen(NAME) + 2) * sizeof(struct look_owner);
+	default:
+		return MAX_BYTES;
+	}
+}
 
 static void check_look(struct look *look, int rc)
 {
@@ -50,7 +65,7 @@ static void check_look(struct look *look, int rc)
 	assert((look->text != NULL) ==
 	       (!look->rc && !with_fd && look->what != LOOK_FACTS));
 	assert(look->text ? !look->text[look->len] : !look->len);
-	assert(look->len <= MAX_BYTES);
+	assert(look->len <= max_of(look->what));
 	assert(look->fd < 0 || (fcntl(look->fd, F_GETFL) & O_ACCMODE) == O_RDONLY);
 	assert(look->fd < 0 || look->what != LOOK_HANDLE ||
 	       fcntl(look->fd, F_GETFL) & O_PATH);
@@ -110,6 +125,23 @@ static void look_at_threads(int base)
 	assert(proc_dir_each_thread(base, "stat", MAX_BYTES, check_thread, &nr) <= 0);
 }
 
+static int check_process(void *ctx, uint32_t pid, int dir)
+{
+	uint32_t *last = ctx;
+
+	assert(pid > *last && dir < 0);
+	*last = pid;
+	return 0;
+}
+
+static void list_processes(int base)
+{
+	uint32_t last = 0;
+
+	worker.nr_fds = 0;
+	assert(proc_dir_each(base, check_process, &last) <= 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int before = lowest_fd(), base;
@@ -130,6 +162,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (opener_begin(NULL))
 		abort();
 	base = open("/", O_PATH | O_CLOEXEC);
+	if (data[0] / OPENER_MAX_LOOKS == 26)
+		list_processes(base);
 	if (data[0] / OPENER_MAX_LOOKS == 27)
 		look_at_threads(base);
 	while (worker.replies.size > sizeof(uint16_t)) {
@@ -141,9 +175,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			looks[i] = (struct look){
 				.where = (enum look_where)(i % NR_LOOK_WHERE),
 				.what = (enum look_what)(i % NR_LOOK_WHAT),
-				.name = "name",
-				.max_bytes = MAX_BYTES,
+				.name = NAME,
 				.fd = base};
+		for (size_t i = 0; i < nr; i++)
+			if (max_of(looks[i].what) == MAX_BYTES)
+				looks[i].max_bytes = MAX_BYTES;
 		if (at_new)
 			look_at_new(base, looks, nr);
 		rc = at_new   ? 0

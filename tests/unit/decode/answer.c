@@ -677,6 +677,28 @@ static void too_long_a_name_is_refused(void **state)
 	assert_int_equal(read_by_hand(h, f->pool), -EBADMSG);
 }
 
+/* Names cost the reader more than the sender: there are no more than frames can have. */
+static void names_of_no_frame_are_refused(void **state)
+{
+	struct fixture *f = *state;
+	struct wire_writer w = {.max = 1 << 20};
+	struct answers got = {0};
+
+	wire_put_u32(&w, 1000);
+	for (int i = 0; i < 1000; i++)
+		wire_put_bytes(&w, NULL, 0);
+	wire_put_u32(&w, 0); /* frames */
+	wire_put_u32(&w, 0); /* chains */
+	wire_put_u32(&w, 1); /* addresses */
+	wire_put_u32(&w, UINT32_MAX);
+	wire_put_u8(&w, MISS_NO_SYMBOLS);
+	wire_put_u64(&w, 0);
+	for (int i = 0; i < 4; i++)
+		wire_put_u32(&w, 0); /* no code */
+	assert_int_equal(read_bytes(w.data, w.len, 1, f->pool, &got), -EBADMSG);
+	wire_writer_deinit(&w);
+}
+
 /* A seed of the fuzz target is the number of addresses, then the current message. */
 static void assert_seed(const char *path, const struct wire_writer *seed)
 {
@@ -721,6 +743,7 @@ int main(void)
 		T(flipped_bits_never_harm),
 		T(lies_are_refused),
 		T(too_long_a_name_is_refused),
+		T(names_of_no_frame_are_refused),
 		T(codes_make_the_round_trip),
 		T(codes_that_make_no_sense_are_left_out),
 		T(codes_over_the_maximum_are_left_out),

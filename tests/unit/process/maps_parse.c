@@ -272,6 +272,30 @@ static void huge_and_stopped(void **state)
 	assert_int_equal(nr, 2);
 }
 
+/* A mapping that grew while the text was read overlaps the one before; others are lies. */
+static void mappings_ascend(void **state)
+{
+	static const char text[] = "1000-3000 r-xp 00007000 08:01 5 /a\n"
+				   "1000-5000 r-xp 00007000 08:01 5 /a\n"
+				   "4000-5000 r-xp 00000000 08:01 6 /again\n"
+				   "0-2000 r-xp 00000000 08:01 6 /back\n"
+				   "4000-4800 rw-p 00000000 08:01 6 /data\n"
+				   "5000-6000 r-xp 00000000 08:01 7 /b\n"
+				   "0-ffffffffffffffff r-xp 00000000 00:00 0\n"
+				   "5000-6000 r-xp 00000000 08:01 7 /b\n";
+	struct seen seen;
+
+	(void)state;
+	assert_int_equal(parse(text, strlen(text), &seen), 3);
+	assert_int_equal(seen.nr, 4);
+	assert_int_equal(seen.items[1].start, 0x3000);
+	assert_int_equal(seen.items[1].end, 0x5000);
+	assert_int_equal(seen.items[1].file_off, 0x9000);
+	assert_string_equal(seen.items[2].path, "/b");
+	for (size_t i = 1; i < seen.nr; i++)
+		assert_true(seen.items[i].start >= seen.items[i - 1].end);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -282,6 +306,7 @@ int main(void)
 		cmocka_unit_test(event_names),
 		cmocka_unit_test(malformed_lines),
 		cmocka_unit_test(huge_and_stopped),
+		cmocka_unit_test(mappings_ascend),
 	};
 	int failed;
 

@@ -335,7 +335,7 @@ static void jitdump_is_opened_as_mapped(void **state)
 	(void)state;
 	put("/tmp/jit-100.dump", "by path");
 	fake_process_add(&fake, &(struct fake_process){.pid = 100});
-	p = start(JIT_LINE "a000-b000 r-xp 0 0:1 5 /tmp/jit-100.dump\n", 0);
+	p = start("a000-b000 r-xp 0 0:1 5 /tmp/jit-100.dump\n" JIT_LINE, 0);
 	/* map_files is missing: opened by path. */
 	assert_string_equal(fake_content(p->jitdump.fd), "by path");
 	assert_string_equal(p->jitdump.path, "/tmp/jit-100.dump");
@@ -375,7 +375,7 @@ static void hostile_jitdump_is_refused(void **state)
 	(void)state;
 	put("/tmp/jit-100.dump", "x");
 	assert_int_equal(chmod(in_root("/tmp/jit-100.dump"), 0666), 0);
-	p = start(JIT_LINE "a000-b000 r-xp 0 0:1 5 /tmp/jit-100.dump\n", 0);
+	p = start("a000-b000 r-xp 0 0:1 5 /tmp/jit-100.dump\n" JIT_LINE, 0);
 	assert_int_equal(p->jitdump.fd, -1);
 	assert_int_equal(p->jitdump.open_errno, EPERM);
 }
