@@ -509,20 +509,23 @@ static int make_segments(struct segment_list *l, const struct process *p,
 
 /*
  * Marks the text of an interpreter whose frames are not found yet, because a stack that
- * goes through it is not whole without them.
+ * goes through it is not whole without them. Segments and mappings are in order.
  */
 static void mark_awaited(struct segment_list *l, const struct process *p,
 			 const struct image_interp *interp)
 {
+	size_t at = 0;
+
 	for (size_t i = 0; i < p->maps.nr_live; i++) {
 		const struct mapping *m = &p->maps.items[p->maps.live[i]];
 
 		if (m->kind != MAPPING_FILE ||
 		    m->start - m->file_off != interp->text_bias)
 			continue;
-		for (size_t j = 0; j < l->nr; j++)
-			if (l->items[j].start >= m->start && l->items[j].end <= m->end)
-				l->items[j].flags |= LB_SEGMENT_AWAITED;
+		while (at < l->nr && l->items[at].start < m->start)
+			at++;
+		for (; at < l->nr && l->items[at].end <= m->end; at++)
+			l->items[at].flags |= LB_SEGMENT_AWAITED;
 	}
 }
 

@@ -817,7 +817,7 @@ MUTANTS = [
      "if (w->segment_flags & LB_SEGMENT_AWAITED && lb_is_whole(w->status))", "if (0)"),
     ("awaited-interpreter-not-marked", "text of an interpreter whose frames are not found yet is not marked",
      "src/unwind/feeder.c", "unit unwind/feeder",
-     "l->items[j].flags |= LB_SEGMENT_AWAITED", "l->items[j].flags |= 0"),
+     "l->items[at].flags |= LB_SEGMENT_AWAITED", "l->items[at].flags |= 0"),
     ("known-file-of-an-interpreter", "an interpreter's tables serve processes whose frames are not found yet",
      "src/unwind/files.c", "root exact",
      "(!is_vdso && is_interpreter(f, m, &is_later));", "false;"),

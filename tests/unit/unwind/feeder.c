@@ -905,6 +905,44 @@ static void a_process_that_maps_more_is_told_after_a_pause(void **state)
 	assert_int_equal(process.nr_segments, 2);
 }
 
+/* Only its own pieces, wherever they are among other mappings. */
+static void each_piece_of_an_awaited_interpreter_is_marked(void **state)
+{
+	struct proc *p = add_process(LOCATE_NOT_YET);
+	struct mapping items[40];
+	uint32_t live[ARRAY_SIZE(items)];
+	struct lb_image image = image_of(p);
+	struct lb_unwind_process process;
+	const struct lb_unwind_segment *segments;
+
+	(void)state;
+	for (uint32_t i = 0; i < ARRAY_SIZE(items); i++) {
+		live[i] = i;
+		items[i] = p->mapping;
+		items[i].start = PYTHON_AT + 0x20000 * i;
+		items[i].end = items[i].start + 0x10000;
+		items[i].file_off = i % 3 ? 0x20000 * i : 0x1000; /* same bias, or not */
+		if (i % 5 == 4)
+			items[i].kind = MAPPING_ANON;
+	}
+	items[0].file_off = 0;
+	p->process.maps = (struct maps){.items = items,
+					.live = live,
+					.nr = ARRAY_SIZE(items),
+					.nr_live = ARRAY_SIZE(items),
+					.nr_changes = 2};
+	unwind_feeder_look(w);
+	segments = fake_kernel_segments(&image, &process);
+	assert_non_null(segments);
+	assert_int_equal(process.nr_segments, ARRAY_SIZE(items));
+	for (uint32_t i = 0; i < ARRAY_SIZE(items); i++) {
+		bool is_piece = (!i || i % 3) && i % 5 != 4;
+
+		assert_int_equal(segments[i].start, items[i].start);
+		assert_int_equal(!!(segments[i].flags & LB_SEGMENT_AWAITED), is_piece);
+	}
+}
+
 /* The process that calls exec keeps its number; its old entry must not stay. */
 static void a_new_image_replaces_the_old_one(void **state)
 {
@@ -1033,6 +1071,7 @@ int main(void)
 		TEST(a_drain_without_time_asks_about_one_dead_leader),
 		TEST(all_that_are_gone_are_forgotten_at_once),
 		TEST(a_process_that_maps_more_is_told_after_a_pause),
+		TEST(each_piece_of_an_awaited_interpreter_is_marked),
 		TEST(a_new_image_replaces_the_old_one),
 		TEST(texts_over_the_limit_of_an_object_are_counted_once),
 		TEST(a_drain_ends_the_pauses_of_late_files),
