@@ -20,6 +20,8 @@
 #include "worker/shared.h"
 
 #define MAX_QUEUED_BYTES (64u << 20) /* of events that wait for their task events */
+/* With more, no ring is read: what one holds then has room in the queue. */
+#define FULL_QUEUE_BYTES (MAX_QUEUED_BYTES / 4 * 3)
 /*
  * No new walk in a look after that: samples and signals wait meanwhile. Where strangers
  * decide how long a call takes, the last walk makes no new call after that either.
@@ -121,13 +123,20 @@ int jit_watch_settled_fd(const struct jit_watch *w)
 
 /* ---- the queue of events ---- */
 
+/* Most events have no object. */
+static size_t cost_of(const struct jit_event *ev)
+{
+	return sizeof(struct queued *) + sizeof(struct queued) +
+	       (ev->object ? ev->size_bytes : 0);
+}
+
 static void keep(void *ctx, const struct jit_event *ev)
 {
 	struct jit_watch *w = ctx;
 	size_t bytes = ev->object ? ev->size_bytes : 0, i;
 	struct queued *q = NULL;
 
-	if (bytes <= MAX_QUEUED_BYTES - w->queued_bytes &&
+	if (cost_of(ev) <= MAX_QUEUED_BYTES - w->queued_bytes &&
 	    !vec_grow(&w->queue, &w->cap_queue, w->nr_queue + 1, sizeof(struct queued *),
 		      0))
 		q = malloc(sizeof(*q) + bytes);
@@ -140,7 +149,7 @@ static void keep(void *ctx, const struct jit_event *ev)
 		memcpy(q->object, ev->object, bytes);
 		q->ev.object = q->object;
 	}
-	w->queued_bytes += bytes;
+	w->queued_bytes += cost_of(ev);
 	/*
 	 * Insert by time: large objects arrive later than small ones of the same time.
 	 */
@@ -152,6 +161,8 @@ static void keep(void *ctx, const struct jit_event *ev)
 
 void jit_watch_read(struct jit_watch *w)
 {
+	if (w->queued_bytes >= FULL_QUEUE_BYTES)
+		return;
 	w->read_ns = clock_now_ns();
 	jit_probe_read(w->probe, keep, w);
 }
@@ -186,19 +197,28 @@ static void apply(struct jit_watch *w, const struct jit_event *ev)
 	}
 }
 
-void jit_watch_apply(struct jit_watch *w, uint64_t time_ns)
+static void apply_until(struct jit_watch *w, uint64_t time_ns)
 {
-	if (time_ns != UINT64_MAX && time_ns > w->read_ns)
-		jit_watch_read(w);
 	while (w->first < w->nr_queue && w->queue[w->first]->ev.time_ns <= time_ns) {
 		struct queued *q = w->queue[w->first++];
 
 		apply(w, &q->ev);
-		w->queued_bytes -= q->ev.object ? q->ev.size_bytes : 0;
+		w->queued_bytes -= cost_of(&q->ev);
 		free(q);
 	}
 	if (w->first == w->nr_queue)
 		w->first = w->nr_queue = 0;
+}
+
+void jit_watch_apply(struct jit_watch *w, uint64_t time_ns)
+{
+	if (time_ns != UINT64_MAX && time_ns > w->read_ns) {
+		/* A full queue has no room for what is in the ring. */
+		if (w->queued_bytes >= FULL_QUEUE_BYTES)
+			apply_until(w, time_ns);
+		jit_watch_read(w);
+	}
+	apply_until(w, time_ns);
 }
 
 /* ---- files with the JIT interface ---- */

@@ -224,9 +224,17 @@ int jit_probe_settled_fd(const struct jit_probe *p)
 	return -1;
 }
 
+#define RING_EVENTS 100000
+
+/* Events that come, as many as a ring has room for at a time. */
+static size_t nr_events, nr_read;
+
 void jit_probe_read(struct jit_probe *p, jit_event_fn fn, void *ctx)
 {
-	(void)p, (void)fn, (void)ctx;
+	(void)p;
+	for (size_t i = 0; i < RING_EVENTS && nr_events; i++, nr_events--)
+		fn(ctx,
+		   &(struct jit_event){.kind = LB_JIT_REGISTER, .time_ns = ++nr_read});
 }
 
 void jit_probe_totals(const struct jit_probe *p, struct jit_probe_totals *ret)
@@ -610,9 +618,37 @@ static void a_late_file_keeps_no_other_from_being_searched(void **state)
 	assert_int_equal(nr_facts_asked, 3);
 }
 
+/* While a helper is waited for, rings are emptied again and again, but not without an end. */
+static void events_that_have_no_room_stay_in_the_ring(void **state)
+{
+	const size_t nr = 2000000;
+	struct jit_watch_totals totals;
+
+	(void)state;
+	begin_probing(JIT_PROBING_ALL, false);
+	fake_now_ns = 0; /* before the events */
+	nr_events = nr;
+	nr_read = 0;
+	for (int i = 0; i < 100; i++)
+		jit_watch_read(w);
+	assert_in_range(nr_read, (32 << 20) / sizeof(struct jit_event),
+			(64 << 20) / sizeof(struct jit_event));
+	/* A fork after the first two needs all until then, also those in the ring. */
+	jit_watch_apply(w, nr_read + 2);
+	jit_watch_totals(w, &totals);
+	assert_int_equal(totals.nr_lost, nr - nr_events - RING_EVENTS + 2);
+	while (nr_events) {
+		jit_watch_read(w);
+		jit_watch_apply(w, UINT64_MAX);
+	}
+	jit_watch_totals(w, &totals);
+	assert_int_equal(totals.nr_lost, nr);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(events_that_have_no_room_stay_in_the_ring, end),
 		cmocka_unit_test_teardown(a_tenants_slow_walks_keep_no_other_waiting,
 					  end),
 		cmocka_unit_test_teardown(a_tenants_walks_take_a_quarter_of_the_time,
