@@ -1,6 +1,6 @@
 #!/bin/sh
 # Checks the sources: include table, libraries, headers, sizes, format, clang-tidy, shellcheck, loose ends.
-# usage: tools/lint.sh [CHECK...]   (includes libraries decoders headers bpf sizes format tidy shell
+# usage: tools/lint.sh [CHECK...]   (includes libraries decoders hardened headers bpf sizes format tidy shell
 # python loose; default: all of these). format, tidy, shell: files that changed lately; format-all,
 # tidy-all, shell-all: the whole tree.
 # Prints how long each check took. Last line: "lint: N passed, N failed, N skipped".
@@ -134,6 +134,19 @@ check_decoders() {
 	result "no circles of calls" "$(
 		[ -s "$linked/defined" ] || echo "build it first: make"
 		join "$linked/defined" "$linked/used" | awk '{ print $3, $2 }' | sort -u | tsort 2>&1 >/dev/null
+	)"
+	rm -r "$linked"
+}
+
+# ---- the objects of the library have the checks of libc and of return addresses ----
+
+check_hardened() {
+	linked=$(mktemp -d)
+	objects_in "$linked"
+	result "checks of memory" "$(
+		for symbol in __memcpy_chk __snprintf_chk __vsnprintf_chk __stack_chk_fail; do
+			grep -q "^$symbol " "$linked/used" || echo "no object uses $symbol"
+		done
 	)"
 	rm -r "$linked"
 }
@@ -299,16 +312,16 @@ check_loose() {
 		src bpf include python tests tools ':!tools/lint.sh' ':!tests/tools' ':!tests/fuzz/corpus')"
 }
 
-[ $# -gt 0 ] || set -- includes libraries decoders headers bpf sizes format tidy shell python loose
+[ $# -gt 0 ] || set -- includes libraries decoders hardened headers bpf sizes format tidy shell python loose
 for check in "$@"; do
 	case $check in
-	includes | libraries | decoders | headers | bpf | sizes | format | format-all | tidy | tidy-all | shell | shell-all | python | loose)
+	includes | libraries | decoders | hardened | headers | bpf | sizes | format | format-all | tidy | tidy-all | shell | shell-all | python | loose)
 		start=$(date +%s)
 		"check_$(echo "$check" | tr - _)"
 		echo "   $check: $(($(date +%s) - start)) s"
 		;;
 	*)
-		echo "usage: tools/lint.sh [includes|libraries|decoders|headers|bpf|sizes|format|format-all|tidy|tidy-all|shell|shell-all|python|loose]..." >&2
+		echo "usage: tools/lint.sh [includes|libraries|decoders|hardened|headers|bpf|sizes|format|format-all|tidy|tidy-all|shell|shell-all|python|loose]..." >&2
 		exit 2
 		;;
 	esac

@@ -1126,7 +1126,7 @@ MUTANTS = [
      "\t\tif (must_clear)\n", "\t\tif (0)\n"),
     ("only-the-first-pays", "of those who share something, only the first pays",
      "src/base/quota.c", "unit base/quota unwind/files",
-     "if (has_room(q, payers->items[i], nr))\n", "if (i == 0)\n"),
+     "if (quota_has_room(q, payers->items[i], nr))\n", "if (i == 0)\n"),
     ("one-over-is-all-over", "rows are dropped as soon as one of those who share them has too many",
      "src/base/quota.c", "unit base/quota",
      "\t\tif (!quota_is_over(q, payers->items[i]))\n\t\t\treturn false;\n\treturn payers->nr;", "\t\tif (quota_is_over(q, payers->items[i]))\n\t\t\treturn true;\n\treturn false;"),
