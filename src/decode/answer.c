@@ -320,9 +320,11 @@ void answer_set(struct answer_writer *a, size_t i, uint64_t vaddr, enum miss mis
 		miss = MISS_NONE;
 	else if (miss == MISS_NONE)
 		miss = nr ? MISS_NO_LINE : MISS_NO_SYMBOLS;
+	if (kept > 2 && a->nr_frames + kept > ANSWER_MAX_FRAMES)
+		kept = 2;
 	for (size_t k = 0; k < kept; k++) {
 		/* Too deep: keep the innermost and the outermost half. */
-		size_t from = k < FRAMES_MAX_INLINE / 2 ? k : nr - kept + k;
+		size_t from = k < kept / 2 ? k : nr - kept + k;
 
 		flat[k] = flatten(a, &frames[from]);
 	}
@@ -538,7 +540,7 @@ static int read_chains(struct reading *rd, size_t max, struct answers *a)
 {
 	struct wire_reader *r = rd->r;
 	size_t nr_frames = answer_get_count(
-		r, WIRE_FRAME_BYTES, max * FRAMES_MAX_INLINE + ANSWER_MAX_CODE_ROWS);
+		r, WIRE_FRAME_BYTES, ANSWER_MAX_FRAMES + max * 2 + ANSWER_MAX_CODE_ROWS);
 	size_t nr = answer_get_count(r, WIRE_CHAIN_BYTES, max + ANSWER_MAX_CODE_ROWS);
 
 	rd->chains = calloc(nr ? nr : 1, sizeof(*rd->chains));
@@ -683,6 +685,30 @@ int answers_read(struct wire_reader *r, size_t nr_addresses, struct strpool *poo
 		return rc;
 	*ret = a;
 	a = (struct answers){0};
+	return 0;
+}
+
+int answers_drop_middle(struct answers *a)
+{
+	struct frame *kept = calloc(a->nr ? a->nr * 2 : 1, sizeof(*kept));
+	size_t nr_kept = 0;
+
+	if (!kept)
+		return -ENOMEM;
+	for (size_t i = 0; i < a->nr; i++) {
+		struct answer *item = &a->items[i];
+		const struct frame *frames = item->frames;
+
+		item->frames = &kept[nr_kept];
+		if (item->nr_frames)
+			kept[nr_kept++] = frames[0];
+		if (item->nr_frames > 1)
+			kept[nr_kept++] = frames[item->nr_frames - 1];
+		item->nr_frames = (size_t)(&kept[nr_kept] - item->frames);
+	}
+	free(a->frames);
+	a->frames = kept;
+	a->nr_frames = nr_kept;
 	return 0;
 }
 

@@ -33,10 +33,14 @@ DEFINE_CLEANUP(struct answer_writer, answer_writer_free);
  * @miss is made to agree with @frames: MISS_NONE exactly if frames[0] has a line
  * (MISS_NONE without one becomes MISS_NO_LINE, or MISS_NO_SYMBOLS if @nr is 0). Strings
  * may be NULL and are cut at 64 KiB. Of more than FRAMES_MAX_INLINE frames the middle
- * ones are dropped.
+ * ones are dropped; all but the innermost and the outermost one, if the answer would have
+ * more than ANSWER_MAX_FRAMES.
  */
 void answer_set(struct answer_writer *a, size_t i, uint64_t vaddr, enum miss miss,
 		const struct frame *frames, size_t nr);
+
+/* Frames of all different chains; of what is beyond, each chain has two at most. */
+#define ANSWER_MAX_FRAMES (2u << 20)
 
 /**
  * Adds the code of a sampled function. Copied; strings may be NULL. Left out if it
@@ -80,6 +84,15 @@ struct answers {
 int answers_read(struct wire_reader *r, size_t nr_addresses, struct strpool *pool,
 		 struct answers *ret);
 void answers_deinit(struct answers *a);
+
+/** Returns how many frames are between its innermost and its outermost one. */
+static inline size_t answer_nr_middle(const struct answer *a)
+{
+	return a->nr_frames > 2 ? a->nr_frames - 2 : 0;
+}
+
+/** Drops these of all answers. Return: 0, or -ENOMEM with nothing changed. */
+int answers_drop_middle(struct answers *a);
 
 /*
  * Reads a count, or 0 with the error set when the rest of the message

@@ -386,12 +386,26 @@ static int ask(struct symbolizer *s, struct source *source)
 	return send_request(s, &question);
 }
 
+/* Also entries that were asked for together have frames of their own in the profile. */
+static uint64_t nr_middle_of(const struct symbolizer *s, const uint32_t *ids,
+			     const struct answer *answer)
+{
+	uint64_t nr = 0;
+
+	for (size_t i = 0; i < s->work.nr; i++) {
+		answer += i && !is_repeated(s, ids, i);
+		nr += answer_nr_middle(answer);
+	}
+	return nr;
+}
+
 static int apply(struct symbolizer *s, const struct source *source, const uint32_t *ids,
 		 struct answers *answers)
 {
+	uint64_t nr_middle = nr_middle_of(s, ids, answers->items);
 	const struct answer *answer = answers->items;
 
-	if (symbolizer_keep_frames(s, &answers->frames) ||
+	if (symbolizer_keep_answers(s, source, answers, nr_middle) ||
 	    symbolizer_keep_codes(s, source->object, answers))
 		return -ENOMEM;
 	for (size_t i = 0; i < s->work.nr; i++) {

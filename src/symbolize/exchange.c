@@ -91,6 +91,41 @@ int symbolizer_keep_frames(struct symbolizer *s, struct frame **frames)
 	return 0;
 }
 
+struct payers symbolizer_payers(const struct source *source)
+{
+	if (source->file)
+		return source->file->payers;
+	return source->process ? payers_of_one(source->process->tenant)
+			       : (struct payers){0};
+}
+
+int symbolizer_keep_answers(struct symbolizer *s, const struct source *source,
+			    struct answers *answers, uint64_t nr_middle)
+{
+	bool fits = nr_middle <= s->config.max_addresses - s->nr_middle;
+	struct payers payers = symbolizer_payers(source);
+	struct tenant unused;
+	int err = 0;
+
+	if (!fits && payers.nr)
+		quota_refuse_full(&s->middle_quota, payers.items[0], nr_middle);
+	if (fits && quota_take_any(&s->middle_quota, &payers, nr_middle, &unused))
+		s->nr_middle += nr_middle;
+	else
+		err = answers_drop_middle(answers);
+	return err ? err : symbolizer_keep_frames(s, &answers->frames);
+}
+
+int symbolizer_keep_all(struct symbolizer *s, const struct source *source,
+			struct answers *answers)
+{
+	uint64_t nr_middle = 0;
+
+	for (size_t i = 0; i < answers->nr; i++)
+		nr_middle += answer_nr_middle(&answers->items[i]);
+	return symbolizer_keep_answers(s, source, answers, nr_middle);
+}
+
 void symbolizer_apply(struct resolved *resolved, const struct answer *answer)
 {
 	resolved->frames = answer->frames;

@@ -96,7 +96,7 @@ static int find_files(struct symbolizer *s, struct source *source)
 
 	if (rc == -EAGAIN)
 		return 1;
-	if (rc < 0 || symbolizer_keep_frames(s, &w->answers.frames))
+	if (rc < 0 || symbolizer_keep_all(s, source, &w->answers))
 		return -ENOMEM;
 	if (rc)
 		symbolizer_count_put_off(s);

@@ -217,8 +217,9 @@ static int ask_next(struct symbolizer *s, struct source *source)
 }
 
 /* Return: 0 with @ret set, -ENODATA if there are no answers (noted), -ENOMEM. */
-static int read_reply(struct symbolizer *s, enum worker_answer answer,
-		      struct wire_reader *r, struct answers *ret)
+static int read_reply(struct symbolizer *s, const struct source *source,
+		      enum worker_answer answer, struct wire_reader *r,
+		      struct answers *ret)
 {
 	struct resolve_work *w = &s->work;
 	uint32_t miss;
@@ -239,7 +240,7 @@ static int read_reply(struct symbolizer *s, enum worker_answer answer,
 		w->gave_up = true;
 		return -ENODATA;
 	}
-	return err ? err : symbolizer_keep_frames(s, &ret->frames);
+	return err ? err : symbolizer_keep_all(s, source, ret);
 }
 
 /* A provider that was late is asked again after a pause, as a file is. */
@@ -263,7 +264,7 @@ static int take_names(struct symbolizer *s, struct source *source,
 	int err;
 
 	note_late(&s->work, source, answer);
-	err = read_reply(s, answer, r, &answers);
+	err = read_reply(s, source, answer, r, &answers);
 
 	if (!err)
 		err = symbolizer_keep_codes(s, source->object, &answers);

@@ -56,6 +56,11 @@ int symbolizer_new(const struct symbolizer_config *config, struct strpool *pool,
 		s->table.quota = (struct quota){.what = "addresses",
 						.loss = "some of its code has no names",
 						.max = s->config.max_addresses};
+	if (config->is_shared)
+		s->middle_quota =
+			(struct quota){.what = "frames of inlined functions",
+				       .loss = "some of its inlined calls are missing",
+				       .max = s->config.max_addresses};
 	*ret = take_ptr(s);
 	return 0;
 }
@@ -82,6 +87,7 @@ void symbolizer_free(struct symbolizer *s)
 	for (size_t i = 0; i < s->nr_frames; i++)
 		free(s->frames[i]);
 	free(s->frames);
+	quota_deinit(&s->middle_quota);
 	symbolizer_codes_deinit(s);
 	free(s->modules);
 	kallsyms_free(s->kallsyms);
@@ -558,15 +564,6 @@ static const struct resolver *const resolvers[] = {
 	[SOURCE_KERNEL] = &symbolizer_kernel,
 };
 
-/* Who pays for the names of its code. */
-static struct payers payers_of(const struct source *source)
-{
-	if (source->file)
-		return source->file->payers;
-	return source->process ? payers_of_one(source->process->tenant)
-			       : (struct payers){0};
-}
-
 /* Continues with a source. Return: 1: not finished, 0, -EAGAIN: no decoder begins, or -ENOMEM. */
 static int resolve_some(struct symbolizer *s, const struct resolver *resolver,
 			struct source *source)
@@ -677,7 +674,7 @@ int symbolizer_resolve_step(struct symbolizer *s, struct error *err)
 			put_off(s, source);
 			continue;
 		}
-		payers = payers_of(source);
+		payers = symbolizer_payers(source);
 		strpool_serve_any(s->pool, &payers);
 		rc = resolve_some(s, resolver, source);
 		strpool_serve(s->pool, (struct tenant){0});
@@ -727,6 +724,7 @@ const struct resolved *symbolizer_get(const struct symbolizer *s, uint32_t id)
 void symbolizer_each_refused(struct symbolizer *s, quota_refused_fn fn, void *ctx)
 {
 	quota_each_refused(&s->table.quota, fn, ctx);
+	quota_each_refused(&s->middle_quota, fn, ctx);
 }
 
 void symbolizer_stats(const struct symbolizer *s, struct symbolizer_stats *ret)

@@ -99,6 +99,12 @@ struct symbolizer {
 
 	struct frame **frames; /* arrays that entries point into */
 	size_t nr_frames, cap_frames;
+	/*
+	 * Frames that addresses have between their innermost and their outermost one: as many
+	 * as there may be addresses. Most addresses have none, but code may have 62 at each.
+	 */
+	uint64_t nr_middle;
+	struct quota middle_quota;
 	uint64_t nr_files, nr_bad_jit_records;
 
 	struct symbolizer_codes {
@@ -179,11 +185,25 @@ static inline size_t symbolizer_batch(size_t left)
 	return left < SYMBOLIZER_MAX_BATCH ? left : SYMBOLIZER_MAX_BATCH;
 }
 
+/** Returns who pays for the names of its code. */
+struct payers symbolizer_payers(const struct source *source);
+
 /**
  * Keeps an array of frames until the symbolizer is freed, and sets *@frames to NULL.
  * Return: 0, or -ENOMEM; the caller still owns *@frames then.
  */
 int symbolizer_keep_frames(struct symbolizer *s, struct frame **frames);
+
+/**
+ * Keeps the frames of @answers, whose entries have @nr_middle frames between their innermost
+ * and their outermost one: without these, counted, if they are too many for who pays for
+ * @source. Return: as symbolizer_keep_frames().
+ */
+int symbolizer_keep_answers(struct symbolizer *s, const struct source *source,
+			    struct answers *answers, uint64_t nr_middle);
+/** The same if there is one entry for each answer. */
+int symbolizer_keep_all(struct symbolizer *s, const struct source *source,
+			struct answers *answers);
 
 /**
  * Stores the new code of @answers, for addresses of @object; strings belong to the

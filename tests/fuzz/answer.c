@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* First byte: number of addresses in the request. Rest: the decoder's answer, which comes
- * twice: a symbolizer keeps its code once. */
+ * twice: a symbolizer keeps its code once, and so many frames of inlined functions. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,7 +55,8 @@ static void check_items(const struct answers *a, struct strpool *pool)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(1 << 16);
-	struct symbolizer s = {.pool = pool};
+	struct symbolizer s = {.pool = pool, .config.max_addresses = 2};
+	const struct source none = {0};
 	size_t nr_kept = 0;
 
 	for (int time = 0; pool && time < 2; time++) {
@@ -67,8 +68,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (a.nr != data[0])
 			abort();
 		check_items(&a, pool);
-		if (symbolizer_keep_codes(&s, NULL, &a))
+		if (symbolizer_keep_all(&s, &none, &a) ||
+		    symbolizer_keep_codes(&s, NULL, &a))
 			abort();
+		check_items(&a, pool);
 		if (s.codes.nr > a.nr_codes || (time && s.codes.nr != nr_kept))
 			abort();
 		nr_kept = s.codes.nr;
@@ -76,5 +79,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < nr_kept; i++)
 		check_code(&s.codes.items[i].code);
 	symbolizer_codes_deinit(&s);
+	while (s.nr_frames)
+		free(s.frames[--s.nr_frames]);
+	free(s.frames);
 	return 0;
 }

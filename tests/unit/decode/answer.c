@@ -170,6 +170,83 @@ static void deep_chains_lose_the_middle(void **state)
 	assert_string_equal(got.items[0].frames[0].file, "");
 }
 
+/* What an answer has no room for keeps its innermost and its outermost frame. */
+static void an_answer_has_a_maximum_of_frames(void **state)
+{
+	struct fixture *f = *state;
+	_cleanup_(answers_deinit) struct answers got = {0};
+	size_t nr_whole = ANSWER_MAX_FRAMES / FRAMES_MAX_INLINE, nr = nr_whole + 2;
+	_cleanup_(answer_writer_freep) struct answer_writer *a = answer_writer_new(nr);
+	struct frame chain[FRAMES_MAX_INLINE];
+
+	for (uint32_t i = 0; i < FRAMES_MAX_INLINE; i++)
+		chain[i] = (struct frame){.function = "f", .line = i + 1};
+	for (uint32_t i = 0; i < nr; i++) {
+		chain[0].start_line = i;
+		answer_set(a, i, 0, MISS_NONE, chain, FRAMES_MAX_INLINE);
+	}
+	answer_write(a, &f->out);
+	assert_int_equal(read_bytes(f->out.data, f->out.len, nr, f->pool, &got), 0);
+	for (size_t i = 0; i < nr; i++)
+		assert_int_equal(got.items[i].nr_frames,
+				 i < nr_whole ? FRAMES_MAX_INLINE : 2);
+	assert_int_equal(got.items[nr - 1].frames[0].start_line, nr - 1);
+	assert_int_equal(got.items[nr - 1].frames[1].line, FRAMES_MAX_INLINE);
+}
+
+/* Also if the decoder lies: its answer takes no more memory. */
+static void too_many_frames_are_refused(void **state)
+{
+	struct fixture *f = *state;
+	struct answers got = {0};
+	uint32_t nr = ANSWER_MAX_FRAMES / FRAMES_MAX_INLINE + 20000;
+
+	wire_put_u32(&f->out, 1);
+	wire_put_str(&f->out, "");
+	wire_put_u32(&f->out, nr * FRAMES_MAX_INLINE);
+	wire_put_u32(&f->out, nr);
+	for (uint32_t i = 0; i < nr; i++) {
+		wire_put_u8(&f->out, FRAMES_MAX_INLINE);
+		for (uint32_t k = 0; k < FRAMES_MAX_INLINE; k++) {
+			for (int word = 0; word < 5; word++)
+				wire_put_u32(&f->out, 0);
+			wire_put_u8(&f->out, 0);
+		}
+	}
+	wire_put_u32(&f->out, nr);
+	for (uint32_t i = 0; i < nr; i++) {
+		wire_put_u32(&f->out, i);
+		wire_put_u8(&f->out, MISS_NO_LINE);
+		wire_put_u64(&f->out, 0);
+	}
+	for (int i = 0; i < 3; i++)
+		wire_put_u32(&f->out, 0); /* no code */
+	assert_false(f->out.failed);
+	assert_int_equal(read_bytes(f->out.data, f->out.len, nr, f->pool, &got),
+			 -EBADMSG);
+}
+
+static void the_middle_of_all_chains_is_dropped(void **state)
+{
+	struct fixture *f = *state;
+	_cleanup_(answers_deinit) struct answers got = {0};
+
+	write_sample(&f->out);
+	assert_int_equal(read_bytes(f->out.data, f->out.len, 4, f->pool, &got), 0);
+	assert_int_equal(answer_nr_middle(&got.items[0]), 1);
+	assert_int_equal(answer_nr_middle(&got.items[2]), 0);
+	assert_int_equal(answers_drop_middle(&got), 0);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(got.items[i].nr_frames, 2);
+		assert_frame(&got.items[i].frames[0], &inlined_chain[0]);
+		assert_frame(&got.items[i].frames[1], &inlined_chain[2]);
+	}
+	assert_int_equal(got.items[2].nr_frames, 1);
+	assert_frame(&got.items[2].frames[0], &symbol_only);
+	assert_int_equal(got.items[3].nr_frames, 0);
+	assert_int_equal(got.nr_frames, 5);
+}
+
 static void long_names_are_cut(void **state)
 {
 	struct fixture *f = *state;
@@ -735,6 +812,9 @@ int main(void)
 		T(the_last_answer_wins),
 		T(miss_agrees_with_the_line),
 		T(deep_chains_lose_the_middle),
+		T(an_answer_has_a_maximum_of_frames),
+		T(too_many_frames_are_refused),
+		T(the_middle_of_all_chains_is_dropped),
 		T(long_names_are_cut),
 		T(no_addresses_are_an_answer),
 		T(what_follows_is_left_to_the_caller),

@@ -108,17 +108,34 @@ static const char sleeper[] = "#include <stdio.h>\n"
 			      "		pause();\n"
 			      "}\n";
 
+/* Nine functions inlined into main. */
+static const char deep[] = "volatile int sink;\n"
+			   "#define INLINED static inline "
+			   "__attribute__((always_inline)) void\n"
+			   "INLINED f1(void) { sink++; }\n"
+			   "INLINED f2(void) { f1(); }\n"
+			   "INLINED f3(void) { f2(); }\n"
+			   "INLINED f4(void) { f3(); }\n"
+			   "INLINED f5(void) { f4(); }\n"
+			   "INLINED f6(void) { f5(); }\n"
+			   "INLINED f7(void) { f6(); }\n"
+			   "INLINED f8(void) { f7(); }\n"
+			   "INLINED f9(void) { f8(); }\n"
+			   "int main(void) { f9(); return 0; }\n";
+
 static int build(void **state)
 {
 	if (fixture_setup(state))
 		return -1;
 	fixture_write("prog.c", program);
 	fixture_write("sleeper.c", sleeper);
+	fixture_write("deep.c", deep);
 	fixture_write("kallsyms", kallsyms);
 	fixture_write("modules", "some_mod 4096 0 - Live 0xffffffffc0a4e000\n");
 	fixture_write("kallsyms.hidden", "0000000000000000 T first_fn\n");
 	return !fixture_try(
 		"gcc -g -O1 -pie -fPIE -Wl,--build-id=sha1 prog.c -o prog && "
+		"gcc -g -O1 -pie -fPIE deep.c -o deep && "
 		"objcopy --only-keep-debug prog prog.debug && "
 		"strip -o stripped prog && "
 		"id=$(readelf -n prog | sed -n 's/.*Build ID: //p') && "
@@ -538,6 +555,110 @@ static void test_a_tenant_leaves_addresses_to_others(void **state)
 	/* A known address needs no place. */
 	id = symbolizer_want(sym, &proc, BASE + 6, FRAME_LEAF, 1, 2);
 	assert_int_equal(symbolizer_get(sym, id)->miss, MISS_NO_MAPPING);
+}
+
+#define DEEP_FRAMES 10
+
+/* Returns how many frames the main() of "deep", at @at, has @off bytes after its begin. */
+static size_t frames_of(const struct process *proc, uint64_t at, uint64_t off)
+{
+	uint64_t main_off = fixture_file_off("deep", fixture_vaddr("deep", "main"));
+	const struct resolved *r = resolve_one(
+		symbolizer_want(sym, proc, at + main_off + off, FRAME_LEAF, 1, 2));
+
+	assert_miss(r, MISS_NONE);
+	assert_string_equal(r->frames[0].function, "f1");
+	assert_int_equal(r->frames[0].line, 3);
+	assert_string_equal(r->frames[r->nr_frames - 1].function, "main");
+	return r->nr_frames;
+}
+
+static void start_small(bool is_shared)
+{
+	struct symbolizer_config config = {.max_addresses = 8 * (DEEP_FRAMES - 2),
+					   .is_shared = is_shared};
+
+	symbolizer_free(take_ptr(sym));
+	assert_int_equal(symbolizer_new(&config, pool, worker, NULL, &sym, NULL), 0);
+}
+
+static void on_middle_refused(void *ctx, const struct quota *q, struct tenant who,
+			      uint64_t nr_refused)
+{
+	uint64_t *nr = ctx;
+
+	assert_string_equal(q->what, "frames of inlined functions");
+	nr[who.uid] += nr_refused;
+}
+
+/* A tenant has a quarter of the frames between the innermost and the outermost one. */
+static void test_a_tenant_leaves_inlined_frames_to_others(void **state)
+{
+	struct process users[3];
+	uint64_t nr_refused[3] = {0};
+	struct target_file *file;
+
+	(void)state;
+	start_small(true);
+	for (uint32_t i = 0; i < 3; i++) {
+		users[i] = new_process(i);
+		users[i].tenant.uid = i;
+		file = open_file("deep", "/deep");
+		file->payers = payers_of_one(users[i].tenant);
+		map_at(&users[i], MAPPING_FILE, file, BASE, 0);
+	}
+	assert_int_equal(frames_of(&users[1], BASE, 0), DEEP_FRAMES);
+	assert_int_equal(frames_of(&users[1], BASE, 1), DEEP_FRAMES);
+	assert_int_equal(frames_of(&users[1], BASE, 2), 2);
+	assert_int_equal(frames_of(&users[1], BASE, 0), DEEP_FRAMES);
+	assert_int_equal(frames_of(&users[2], BASE, 0), DEEP_FRAMES);
+	for (uint64_t i = 0; i < 3; i++)
+		assert_int_equal(frames_of(&users[0], BASE, i), DEEP_FRAMES);
+	symbolizer_each_refused(sym, on_middle_refused, nr_refused);
+	assert_int_equal(nr_refused[1], DEEP_FRAMES - 2);
+	assert_int_equal(nr_refused[0] + nr_refused[2], 0);
+	for (uint32_t i = 0; i < 3; i++)
+		maps_deinit(&users[i].maps);
+}
+
+/* Each name of a file has its own entry for an address, whose frames count. */
+static void test_inlined_frames_of_each_name(void **state)
+{
+	struct process proc = new_process(0);
+	struct target_file *file = open_file("deep", "/deep");
+	uint64_t main_off = fixture_file_off("deep", fixture_vaddr("deep", "main"));
+	char path[] = "/0";
+
+	(void)state;
+	start_small(true);
+	proc.tenant.uid = 1;
+	file->payers = payers_of_one(proc.tenant);
+	for (uint64_t i = 0; i < 3; i++, path[1]++) {
+		map_as(&proc, MAPPING_FILE, file, BASE + i * 0x100000, 0, path);
+		symbolizer_want(sym, &proc, BASE + i * 0x100000 + main_off, FRAME_LEAF, 1,
+				2);
+	}
+	assert_int_equal(frames_of(&proc, BASE, 0), 2);
+	assert_int_equal(frames_of(&proc, BASE + 0x200000, 0), 2);
+	maps_deinit(&proc.maps);
+}
+
+/* Whoever maps them: all addresses together have as many as there may be addresses. */
+static void test_inlined_frames_of_all(void **state)
+{
+	struct process procs[3];
+
+	(void)state;
+	start_small(false);
+	for (uint32_t i = 0; i < 3; i++) {
+		procs[i] = new_process(i);
+		map_at(&procs[i], MAPPING_FILE, open_file("deep", "/deep"), BASE, 0);
+	}
+	for (uint64_t i = 0; i < 8; i++)
+		assert_int_equal(frames_of(&procs[i / 3], BASE, i % 3), DEEP_FRAMES);
+	assert_int_equal(frames_of(&procs[2], BASE, 2), 2);
+	for (uint32_t i = 0; i < 3; i++)
+		maps_deinit(&procs[i].maps);
 }
 
 /* If the symbolizer is freed during a request, others get a new child. */
@@ -1573,6 +1694,9 @@ int main(int argc, char **argv)
 		TEST(test_a_debug_file_that_one_may_not_read),
 		TEST(test_root_goes_while_it_resolves),
 		TEST(test_a_tenant_leaves_addresses_to_others),
+		TEST(test_a_tenant_leaves_inlined_frames_to_others),
+		TEST(test_inlined_frames_of_each_name),
+		TEST(test_inlined_frames_of_all),
 		TEST(test_end_while_it_resolves),
 		TEST(test_tenants_share_the_decoder),
 		cmocka_unit_test_setup_teardown(
