@@ -16,7 +16,7 @@ int table_init(struct address_table *t, struct strpool *pool, size_t max_entries
 	uint32_t source;
 
 	*t = (struct address_table){.pool = pool, .max_entries = max_entries};
-	source = table_source(t, SOURCE_NONE, NULL, 0);
+	source = table_source(t, SOURCE_NONE, NULL, 0, (struct tenant){0});
 	if (source == TABLE_NO_SOURCE)
 		return -ENOMEM;
 	over.source = source;
@@ -107,7 +107,7 @@ static struct table_name *find_name(const struct address_table *t,
 	return i == HASHMAP_NONE ? NULL : &t->names[i];
 }
 
-/* @by_tenant  its first name. Return: NULL: out of memory. */
+/* @by_tenant  its first name. Return: NULL: out of memory, or of places. */
 static struct object *add_name(struct address_table *t, const struct name_key *by_path,
 			       const struct name_key *by_tenant)
 {
@@ -115,7 +115,8 @@ static struct object *add_name(struct address_table *t, const struct name_key *b
 	uint32_t i = (uint32_t)t->nr_names;
 	struct table_name *own;
 
-	if (vec_grow(&t->names, &t->cap_names, t->nr_names + 1, sizeof(*t->names),
+	if (!quota_take(&t->quota, by_tenant->tenant, 1) ||
+	    vec_grow(&t->names, &t->cap_names, t->nr_names + 1, sizeof(*t->names),
 		     HASHMAP_NONE - 1))
 		return NULL;
 	object = table_add_object(t, OBJECT_FILE, by_path->path);
@@ -197,13 +198,15 @@ uint32_t table_find_source(const struct address_table *t, enum source_kind kind,
 }
 
 uint32_t table_source(struct address_table *t, enum source_kind kind, const void *key,
-		      uint64_t root_id)
+		      uint64_t root_id, struct tenant who)
 {
 	struct source_key want = {.kind = kind, .key = key, .root_id = root_id};
 	uint32_t i = find_source(t, &want);
 
 	if (i != TABLE_NO_SOURCE)
 		return i;
+	if (!quota_take(&t->quota, who, TABLE_SOURCE_PLACES))
+		return TABLE_NO_SOURCE;
 	/* Each source has its own entry, so the entry limit bounds sources, too. */
 	if (vec_grow(&t->sources, &t->cap_sources, t->nr_sources + 1, sizeof(*t->sources),
 		     t->max_entries + 1))
@@ -323,10 +326,19 @@ static void end_pause(struct source *source)
 	source->nr_all_pauses++;
 }
 
+/* Who pays for an entry: the kernel's are root's. */
+static struct tenant payer_of(const struct address_table *t, const struct entry *entry)
+{
+	const struct process *process = entry->resolved.process;
+
+	if (t->sources[entry->source].kind == SOURCE_KERNEL)
+		return (struct tenant){0};
+	return process ? process->tenant : TENANT_UNKNOWN;
+}
+
 uint32_t table_want(struct address_table *t, const struct entry *wanted)
 {
-	const struct process *process = wanted->resolved.process;
-	struct tenant who = process ? process->tenant : (struct tenant){0};
+	struct tenant who = payer_of(t, wanted);
 	struct source *source = &t->sources[wanted->source];
 	uint64_t hash = hash_u64(hash_u64(wanted->lookup, (uint64_t)wanted->source << 1 |
 								  wanted->is_return),

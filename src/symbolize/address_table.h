@@ -115,6 +115,8 @@ struct entry {
 #define TABLE_NO_SOURCE     UINT32_MAX
 /* Most names of a file that a tenant adds: it may mount it at any number of paths. */
 #define TABLE_MAX_NAMES 16
+/* A source, with its object, takes the memory of as many entries. */
+#define TABLE_SOURCE_PLACES 4
 
 struct address_table {
 	struct strpool *pool; /* borrowed */
@@ -137,7 +139,7 @@ struct address_table {
 	struct hashmap names_by_key; /* of source and path, and of source and tenant */
 
 	uint64_t nr_over_limit;
-	struct quota quota; /* of max_entries */
+	struct quota quota; /* of max_entries, for entries, sources and names of files */
 };
 
 /* Entry 0 always exists. It stands for all addresses over the limit. */
@@ -156,17 +158,18 @@ struct object *table_add_object(struct address_table *t, enum object_kind kind,
 /**
  * Finds or adds the object of a FILE source for @who, who maps the file at @path. Beyond
  * TABLE_MAX_NAMES it is that of the first path that @who added. Sets the source's object,
- * if it is the first one. Return: NULL when out of memory.
+ * if it is the first one. Return: NULL when out of memory, or @who has no place for it.
  */
 struct object *table_object_at(struct address_table *t, uint32_t source, const char *path,
 			       struct tenant who);
 
 /**
  * Finds or adds the source of that kind, key and root; a new one's object is not set yet.
- * Return: its number, or TABLE_NO_SOURCE when out of memory.
+ * @who pays for it. Return: its number, or TABLE_NO_SOURCE when out of memory, or @who has
+ * no place for it.
  */
 uint32_t table_source(struct address_table *t, enum source_kind kind, const void *key,
-		      uint64_t root_id);
+		      uint64_t root_id, struct tenant who);
 /** Finds it. Return: its number, or TABLE_NO_SOURCE. */
 uint32_t table_find_source(const struct address_table *t, enum source_kind kind,
 			   const void *key, uint64_t root_id);

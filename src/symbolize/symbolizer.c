@@ -100,11 +100,16 @@ void symbolizer_free(struct symbolizer *s)
 
 /* ---- finding the source of an address ---- */
 
-/* Returns the number of the source; sets the object of a new one. */
-static uint32_t source_of(struct symbolizer *s, enum source_kind kind, const void *key,
+/*
+ * Returns the number of the source; sets the object of a new one. @proc  has code of it;
+ * NULL: it is not known
+ */
+static uint32_t source_of(struct symbolizer *s, const struct process *proc,
+			  enum source_kind kind, const void *key,
 			  enum object_kind object_kind, const char *name)
 {
-	uint32_t i = table_source(&s->table, kind, key, 0);
+	uint32_t i = table_source(&s->table, kind, key, 0,
+				  proc ? proc->tenant : TENANT_UNKNOWN);
 	struct source *source;
 
 	if (i == TABLE_NO_SOURCE)
@@ -120,7 +125,7 @@ static uint32_t source_of_process(struct symbolizer *s, enum source_kind kind,
 				  const struct process *proc,
 				  enum object_kind object_kind, const char *name)
 {
-	uint32_t i = source_of(s, kind, proc, object_kind, name);
+	uint32_t i = source_of(s, proc, kind, proc, object_kind, name);
 
 	if (i == TABLE_NO_SOURCE)
 		return i;
@@ -146,7 +151,7 @@ static uint32_t want(struct symbolizer *s, uint32_t source, struct entry *entry)
 static uint32_t want_unknown(struct symbolizer *s, struct entry *entry, enum miss miss)
 {
 	entry->resolved.miss = miss;
-	return want(s, table_source(&s->table, SOURCE_NONE, NULL, 0), entry);
+	return want(s, table_find_source(&s->table, SOURCE_NONE, NULL, 0), entry);
 }
 
 /*
@@ -156,7 +161,8 @@ static uint32_t want_unknown(struct symbolizer *s, struct entry *entry, enum mis
 static uint32_t want_lost_file(struct symbolizer *s, const struct mapping *m,
 			       struct entry *entry, enum miss miss)
 {
-	uint32_t source = source_of(s, SOURCE_NONE, m->path, OBJECT_FILE, m->path);
+	uint32_t source = source_of(s, entry->resolved.process, SOURCE_NONE, m->path,
+				    OBJECT_FILE, m->path);
 
 	if (source != TABLE_NO_SOURCE) {
 		struct object *object = s->table.sources[source].object;
@@ -263,7 +269,7 @@ static uint32_t file_source(struct symbolizer *s, const struct process *proc,
 
 	if (is_public || has_public_names(s, m->file))
 		root_id = 0;
-	i = table_source(&s->table, SOURCE_FILE, m->file, root_id);
+	i = table_source(&s->table, SOURCE_FILE, m->file, root_id, proc->tenant);
 	*ret = i == TABLE_NO_SOURCE
 		       ? NULL
 		       : table_object_at(&s->table, i, m->path, proc->tenant);
@@ -329,10 +335,15 @@ static uint32_t want_vdso(struct symbolizer *s, const struct mapping *m,
 	}
 	entry->lookup = mapping_ip_to_file_off(m, entry->lookup);
 	if (s->vdso_fd >= 0 && m->end - m->start == s->vdso_size)
-		return want(s, source_of(s, SOURCE_VDSO, NULL, OBJECT_VDSO, "[vdso]"),
+		return want(s,
+			    source_of(s, entry->resolved.process, SOURCE_VDSO, NULL,
+				      OBJECT_VDSO, "[vdso]"),
 			    entry);
 	entry->resolved.miss = MISS_NO_SYMBOLS;
-	return want(s, source_of(s, SOURCE_NONE, "[vdso]", OBJECT_VDSO, "[vdso]"), entry);
+	return want(s,
+		    source_of(s, entry->resolved.process, SOURCE_NONE, "[vdso]",
+			      OBJECT_VDSO, "[vdso]"),
+		    entry);
 }
 
 /* Waits for them, which is seldom: the recorder asks for those of each file that it sees. */
@@ -375,8 +386,8 @@ static uint32_t want_interp(struct symbolizer *s, const struct process *proc,
 	if (!proc) {
 		entry.resolved.miss = MISS_NO_PROCESS;
 		return want(s,
-			    source_of(s, SOURCE_NONE, runtime->object, OBJECT_INTERP,
-				      runtime->object),
+			    source_of(s, NULL, SOURCE_NONE, runtime->object,
+				      OBJECT_INTERP, runtime->object),
 			    &entry);
 	}
 	source =
@@ -422,7 +433,7 @@ uint32_t symbolizer_want(struct symbolizer *s, const struct process *proc, uint6
 	case MAPPING_VSYSCALL:
 		entry.resolved.miss = MISS_NO_SYMBOLS;
 		return want(s,
-			    source_of(s, SOURCE_NONE, "[vsyscall]", OBJECT_VDSO,
+			    source_of(s, proc, SOURCE_NONE, "[vsyscall]", OBJECT_VDSO,
 				      "[vsyscall]"),
 			    &entry);
 	case MAPPING_MEMFD:
@@ -472,7 +483,7 @@ static uint32_t kernel_source(struct symbolizer *s, uint64_t last_ns)
 		s->kernel =
 			table_add_object(&s->table, OBJECT_KERNEL, "[kernel.kallsyms]");
 	i = s->kernel ? table_source(&s->table, SOURCE_KERNEL, NULL,
-				     s->kernel_modules[at].hash)
+				     s->kernel_modules[at].hash, (struct tenant){0})
 		      : TABLE_NO_SOURCE;
 	if (i == TABLE_NO_SOURCE)
 		return i;

@@ -277,7 +277,8 @@ static void test_frozen_modules_leave_definitions_their_time(void **state)
 
 	(void)state;
 	share.is_shared = false;
-	frozen = &sym->table.sources[table_source(&sym->table, SOURCE_INTERP, &proc, 0)];
+	frozen = &sym->table.sources[table_source(&sym->table, SOURCE_INTERP, &proc, 0,
+						  (struct tenant){0})];
 	frozen->tenant = proc.tenant;
 	frozen->search_ns = UINT64_C(10000000000);
 	want_both(&proc, ids);

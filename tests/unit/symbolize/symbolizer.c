@@ -22,7 +22,7 @@
 #include "process/table.h"
 #include "symbolize/address_table.h"
 #include "symbolize/kallsyms.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/symbolizer_internal.h"
 #include "worker/child.h"
 
 #include "lib/freezer.h"
@@ -555,6 +555,61 @@ static void test_a_tenant_leaves_addresses_to_others(void **state)
 	/* A known address needs no place. */
 	id = symbolizer_want(sym, &proc, BASE + 6, FRAME_LEAF, 1, 2);
 	assert_int_equal(symbolizer_get(sym, id)->miss, MISS_NO_MAPPING);
+}
+
+static void on_address_refused(void *ctx, const struct quota *q, struct tenant who,
+			       uint64_t nr_refused)
+{
+	assert_string_equal(q->what, "addresses");
+	assert_int_equal(who.uid, 1000);
+	*(uint64_t *)ctx += nr_refused;
+}
+
+/* Files that could not be opened have a source each, which takes places. */
+static void test_sources_have_places(void **state)
+{
+	struct process proc = new_process(0);
+	struct symbolizer_config config = {.max_addresses = 40, .is_shared = true};
+	uint64_t nr_refused = 0;
+	char path[] = "/0";
+
+	(void)state;
+	symbolizer_free(take_ptr(sym));
+	assert_int_equal(symbolizer_new(&config, pool, worker, NULL, &sym, NULL), 0);
+	proc.tenant.uid = 1000;
+	for (uint64_t i = 0; i < 4; i++, path[1]++) {
+		uint64_t at = BASE + i * 0x100000;
+		uint32_t id;
+
+		map_as(&proc, MAPPING_FILE, NULL, at, 0, path);
+		id = symbolizer_want(sym, &proc, at, FRAME_LEAF, 1, 2);
+		assert_int_equal(symbolizer_get(sym, id)->miss,
+				 i < 2 ? MISS_FILE_LATE : MISS_LIMIT);
+	}
+	assert_int_equal(sym->table.nr_sources, 3);
+	symbolizer_each_refused(sym, on_address_refused, &nr_refused);
+	assert_int_equal(nr_refused, 2 * TABLE_SOURCE_PLACES);
+	maps_deinit(&proc.maps);
+}
+
+/* Processes of which nothing is known have a quarter of the addresses together. */
+static void test_addresses_of_unknown_processes(void **state)
+{
+	struct symbolizer_config config = {.max_addresses = 16, .is_shared = true};
+
+	(void)state;
+	symbolizer_free(take_ptr(sym));
+	assert_int_equal(symbolizer_new(&config, pool, worker, NULL, &sym, NULL), 0);
+	for (uint64_t i = 0; i < 6; i++) {
+		uint32_t id = symbolizer_want(sym, NULL, BASE + i, FRAME_LEAF, 1, 2);
+
+		assert_int_equal(symbolizer_get(sym, id)->miss,
+				 i < 4 ? MISS_NO_PROCESS : MISS_LIMIT);
+	}
+	for (uint64_t i = 0; i < 6; i++)
+		assert_int_not_equal(
+			symbolizer_want_kernel(sym, ~0xfffULL + i, FRAME_LEAF, 1, 2),
+			TABLE_OVER_LIMIT);
 }
 
 #define DEEP_FRAMES 10
@@ -1694,6 +1749,8 @@ int main(int argc, char **argv)
 		TEST(test_a_debug_file_that_one_may_not_read),
 		TEST(test_root_goes_while_it_resolves),
 		TEST(test_a_tenant_leaves_addresses_to_others),
+		TEST(test_sources_have_places),
+		TEST(test_addresses_of_unknown_processes),
 		TEST(test_a_tenant_leaves_inlined_frames_to_others),
 		TEST(test_inlined_frames_of_each_name),
 		TEST(test_inlined_frames_of_all),
