@@ -406,7 +406,7 @@ static int apply(struct symbolizer *s, const struct source *source, const uint32
 	const struct answer *answer = answers->items;
 
 	if (symbolizer_keep_answers(s, source, answers, nr_middle) ||
-	    symbolizer_keep_codes(s, source->object, answers))
+	    symbolizer_keep_codes(s, source, answers))
 		return -ENOMEM;
 	for (size_t i = 0; i < s->work.nr; i++) {
 		struct entry *entry = table_entry(&s->table, ids[i]);

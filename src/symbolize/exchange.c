@@ -144,6 +144,7 @@ void symbolizer_codes_deinit(struct symbolizer *s)
 	free(s->codes.blocks);
 	free(s->codes.items);
 	hashmap_deinit(&s->codes.index);
+	quota_deinit(&s->codes.quota);
 }
 
 /* Strings are interned, so comparing pointers is enough. */
@@ -219,11 +220,13 @@ static size_t code_size(const struct code *code)
 	return code->nr_rows * sizeof(*code->rows) + (code->bytes ? code->size_bytes : 0);
 }
 
-int symbolizer_keep_codes(struct symbolizer *s, const struct object *object,
+int symbolizer_keep_codes(struct symbolizer *s, const struct source *source,
 			  struct answers *answers)
 {
 	struct symbolizer_codes *codes = &s->codes;
 	size_t size = 0, nr_added = 0;
+	struct payers payers = symbolizer_payers(source);
+	struct tenant payer;
 	int rc = 0;
 
 	for (size_t i = 0; i < answers->nr_codes; i++)
@@ -233,12 +236,17 @@ int symbolizer_keep_codes(struct symbolizer *s, const struct object *object,
 	if (vec_grow(&codes->blocks, &codes->cap_blocks, codes->nr_blocks + 1,
 		     sizeof(*codes->blocks), 0))
 		return -ENOMEM;
+	if (!quota_take_any(&codes->quota, &payers, size, &payer))
+		return 0;
 	for (size_t i = 0; i < answers->nr_codes && rc >= 0; i++) {
-		rc = add(codes, &(struct resolved_code){object, answers->codes[i]});
+		rc = add(codes,
+			 &(struct resolved_code){source->object, answers->codes[i]});
 		nr_added += rc > 0;
 	}
-	if (!nr_added)
+	if (!nr_added) {
+		quota_give(&codes->quota, payer, size);
 		return rc < 0 ? rc : 0;
+	}
 	codes->nr_bytes += size;
 	codes->blocks[codes->nr_blocks].rows = take_ptr(answers->code_rows);
 	codes->blocks[codes->nr_blocks++].bytes = take_ptr(answers->code_bytes);

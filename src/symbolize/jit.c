@@ -267,7 +267,7 @@ static int take_names(struct symbolizer *s, struct source *source,
 	err = read_reply(s, source, answer, r, &answers);
 
 	if (!err)
-		err = symbolizer_keep_codes(s, source->object, &answers);
+		err = symbolizer_keep_codes(s, source, &answers);
 	if (err == -ENOMEM)
 		return err;
 	finish_batch(s, source->pending, err ? NULL : &answers);

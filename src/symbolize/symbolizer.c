@@ -29,6 +29,21 @@
 #define DEFAULT_DEADLINE_MS   20000
 #define DEFAULT_MAX_ADDRESSES (4u << 20)
 
+/* Nobody but root gets more than a quarter (base/quota.h). */
+static void share(struct symbolizer *s)
+{
+	s->table.quota = (struct quota){.what = "addresses",
+					.loss = "some of its code has no names",
+					.max = s->config.max_addresses};
+	s->middle_quota = (struct quota){.what = "frames of inlined functions",
+					 .loss = "some of its inlined calls are missing",
+					 .max = s->config.max_addresses};
+	s->codes.quota = (struct quota){
+		.what = "bytes of code of hot functions",
+		.loss = "some of its lines are not known to have code, or instructions",
+		.max = SYMBOLIZER_MAX_CODE_BYTES};
+}
+
 int symbolizer_new(const struct symbolizer_config *config, struct strpool *pool,
 		   struct worker *worker, struct process_table *processes,
 		   struct symbolizer **ret, struct error *err)
@@ -53,14 +68,7 @@ int symbolizer_new(const struct symbolizer_config *config, struct strpool *pool,
 	if (table_init(&s->table, pool, s->config.max_addresses))
 		return error_set(err, -ENOMEM, "out of memory");
 	if (config->is_shared)
-		s->table.quota = (struct quota){.what = "addresses",
-						.loss = "some of its code has no names",
-						.max = s->config.max_addresses};
-	if (config->is_shared)
-		s->middle_quota =
-			(struct quota){.what = "frames of inlined functions",
-				       .loss = "some of its inlined calls are missing",
-				       .max = s->config.max_addresses};
+		share(s);
 	*ret = take_ptr(s);
 	return 0;
 }
@@ -736,6 +744,7 @@ void symbolizer_each_refused(struct symbolizer *s, quota_refused_fn fn, void *ct
 {
 	quota_each_refused(&s->table.quota, fn, ctx);
 	quota_each_refused(&s->middle_quota, fn, ctx);
+	quota_each_refused(&s->codes.quota, fn, ctx);
 }
 
 void symbolizer_stats(const struct symbolizer *s, struct symbolizer_stats *ret)

@@ -124,7 +124,7 @@ struct symbolizer_stats {
 	bool kernel_is_hidden;
 };
 void symbolizer_stats(const struct symbolizer *s, struct symbolizer_stats *ret);
-/** quota_each_refused() of its addresses, and of their inlined frames. */
+/** quota_each_refused() of its addresses, their inlined frames, and their code. */
 void symbolizer_each_refused(struct symbolizer *s, quota_refused_fn fn, void *ctx);
 
 #endif

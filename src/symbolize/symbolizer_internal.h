@@ -117,6 +117,7 @@ struct symbolizer {
 		} * blocks; /* heap that items point into */
 		size_t nr_blocks, cap_blocks;
 		size_t nr_bytes; /* of them */
+		struct quota quota; /* of SYMBOLIZER_MAX_CODE_BYTES */
 	} codes;
 };
 
@@ -206,11 +207,12 @@ int symbolizer_keep_all(struct symbolizer *s, const struct source *source,
 			struct answers *answers);
 
 /**
- * Stores the new code of @answers, for addresses of @object; strings belong to the
- * symbolizer's pool. @answers still owns its arrays, some of which become NULL.
+ * Stores the new code of @answers, for addresses of @source, if who pays for it has room;
+ * strings belong to the symbolizer's pool. @answers still owns its arrays, some of which
+ * become NULL.
  * Return: 0 or -ENOMEM.
  */
-int symbolizer_keep_codes(struct symbolizer *s, const struct object *object,
+int symbolizer_keep_codes(struct symbolizer *s, const struct source *source,
 			  struct answers *answers);
 
 void symbolizer_codes_deinit(struct symbolizer *s);

@@ -888,6 +888,42 @@ static void test_code_of_hot_functions(void **state)
 	maps_deinit(&proc.maps);
 }
 
+/* Of the memory for code a tenant has a quarter. What is there already takes none. */
+static void test_a_tenant_leaves_room_for_code(void **state)
+{
+	struct process alice = new_process(0), bob = new_process(1);
+	struct target_file *hers = open_file("prog", "/home/alice/prog");
+	struct target_file *his = open_file("prog", "/home/bob/prog");
+	struct quota *quota = &sym->codes.quota;
+	size_t nr;
+
+	(void)state;
+	alice.tenant.uid = 1000;
+	bob.tenant.uid = 1001;
+	hers->payers = payers_of_one(alice.tenant);
+	his->payers = payers_of_one(bob.tenant);
+	map_at(&alice, MAPPING_FILE, hers, BASE, 0);
+	map_at(&bob, MAPPING_FILE, his, BASE, 0);
+	symbolizer_want_code(sym, want_in_prog(&alice, "fn", 0));
+	assert_int_equal(symbolizer_resolve(sym, NULL), 0);
+	*quota = (struct quota){.max = 8 * sym->codes.nr_bytes};
+	quota_add(quota, alice.tenant, sym->codes.nr_bytes);
+	symbolizer_want_code(sym, want_in_prog(&alice, "fn", 1));
+	assert_int_equal(symbolizer_resolve(sym, NULL), 0);
+	assert_int_equal(quota->accounts[0].nr, sym->codes.nr_bytes);
+	quota_add(quota, alice.tenant, sym->codes.nr_bytes);
+	symbolizer_want_code(sym, want_in_prog(&alice, "fatal", 0));
+	assert_int_equal(symbolizer_resolve(sym, NULL), 0);
+	symbolizer_codes(sym, &nr);
+	assert_int_equal(nr, 1);
+	symbolizer_want_code(sym, want_in_prog(&bob, "fn", 0));
+	assert_int_equal(symbolizer_resolve(sym, NULL), 0);
+	symbolizer_codes(sym, &nr);
+	assert_int_equal(nr, 2);
+	maps_deinit(&alice.maps);
+	maps_deinit(&bob.maps);
+}
+
 static const char *name_of(uint32_t id)
 {
 	return symbolizer_get(sym, id)->object->name;
@@ -1764,6 +1800,7 @@ int main(int argc, char **argv)
 		TEST(test_one_entry_whatever_the_process),
 		TEST(test_later_wants_leave_earlier_ones_alone),
 		TEST(test_code_of_hot_functions),
+		TEST(test_a_tenant_leaves_room_for_code),
 		TEST(test_nobody_names_files_for_others),
 		TEST(test_many_names_of_a_file),
 		TEST(test_debug_file_in_our_root),
