@@ -214,8 +214,9 @@ sudo_swapped() {
 	as_user "mkdir -p '$PWD/home/swapped'" || return 1
 	status=0
 	as_user "sudo -n /tmp/$user run -o swapped/p.html -- sh -c 'mv swapped was; ln -s $PWD/closed swapped; $PWD/hot 3'" >out 2>err || status=$?
-	# The folder keeps the profile, and the page is not made, as the name leads elsewhere.
-	[ "$status" -eq 125 ] && [ -z "$(ls closed)" ] && [ -s home/was/p.pb.gz ] && grep -q "the file is in $PWD/home/was" err && return 0
+	# Profile and page are in the folder that the name led to at first.
+	[ "$status" -eq 0 ] && [ -z "$(ls closed)" ] && [ -s home/was/p.pb.gz ] && [ -s home/was/p.html ] &&
+		[ "$(grep -c "the file is in $PWD/home/was" err)" -eq 2 ] && return 0
 	echo "status $status, in the folders: $(ls closed), $(ls home/was): $(tail -n 1 err)"
 	return 1
 }
