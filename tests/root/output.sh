@@ -48,7 +48,7 @@ recorded() {
 		[ $status -eq 4 ] || break
 	done
 	kill_own $recorded_hot
-	return $status
+	return "$status"
 }
 
 # A hard link of the output is another file, and keeps its text. What is no file is refused, and not opened.
