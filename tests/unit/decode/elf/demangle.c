@@ -142,6 +142,9 @@ static const char *with_templates(int n, char *ret, size_t size)
 /* Nothing is printed meanwhile, so that a full buffer does not stop it. */
 static void test_names_that_take_long_stay_mangled(void **state)
 {
+	static const char *const hiding[] = {"L1az9abcEDp", "Lf9abEDp", "Lu3E9Dp",
+					     "C5Dp",        "v29Dp",    "DF16bDp",
+					     "Z1fvE1x_5Dp"};
 	char name[1024], buf[256];
 
 	(void)state;
@@ -151,6 +154,15 @@ static void test_names_that_take_long_stay_mangled(void **state)
 		with_uses("Dp", n, "v", name, sizeof(name));
 		assert_ptr_equal(demangle(name, buf, sizeof(buf)), name);
 	}
+	/* What is hidden behind another number than the length of an identifier counts, too. */
+	for (size_t i = 0; i < ARRAY_SIZE(hiding); i++) {
+		with_uses(hiding[i], 20, "v", name, sizeof(name));
+		assert_ptr_equal(demangle(name, buf, sizeof(buf)), name);
+	}
+	/* In an identifier it does not. */
+	with_uses("N6spirit7isZeroDELj12E", 20, "v", name, sizeof(name));
+	assert_ptr_equal(demangle(name, buf, sizeof(buf)), buf);
+	assert_memory_equal(buf, "f<spirit::isZeroD, 12u, void (", 30);
 	with_uses("", 60, "DpOT_", name, sizeof(name)); /* of a parameter */
 	assert_ptr_equal(demangle(name, buf, sizeof(buf)), buf);
 	with_uses("", 60, "DpT_IiE", name, sizeof(name));
