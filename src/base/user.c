@@ -136,13 +136,27 @@ size_t user_groups(const char *name, gid_t gid, gid_t *ret, size_t max)
 static struct kept {
 	const char *path;
 	int fd; /* -1: it was not there */
-} kept[] = {{"/etc/passwd", -1}, {"/etc/subuid", -1}};
+	struct timespec
+		changed; /* when it was opened: to rename, link or remove it changes that */
+} kept[] = {{.path = "/etc/passwd", .fd = -1}, {.path = "/etc/subuid", .fd = -1}};
 static bool keeps_files;
+
+static void keep(struct kept *k)
+{
+	int fd = open(k->path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	cleanup_closep(&k->fd);
+	k->fd = fd;
+	k->changed = fstat(fd, &st) ? (struct timespec){0} : st.st_ctim;
+}
 
 void users_keep_files(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
-		kept[i].fd = open(kept[i].path, O_RDONLY | O_CLOEXEC);
+		keep(&kept[i]);
 	keeps_files = true;
 }
 
@@ -152,17 +166,13 @@ static struct kept *follow(const char *path)
 	for (size_t i = 0; keeps_files && i < ARRAY_SIZE(kept); i++) {
 		struct kept *k = &kept[i];
 		struct stat st;
-		int fd;
 
 		if (strcmp(k->path, path) != 0)
 			continue;
-		if (k->fd < 0 || fstat(k->fd, &st) || st.st_nlink)
-			return k;
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (fd >= 0) {
-			close(k->fd);
-			k->fd = fd;
-		}
+		if (k->fd >= 0 && !fstat(k->fd, &st) &&
+		    (st.st_ctim.tv_sec != k->changed.tv_sec ||
+		     st.st_ctim.tv_nsec != k->changed.tv_nsec))
+			keep(k);
 		return k;
 	}
 	return NULL;

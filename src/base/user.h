@@ -41,7 +41,7 @@ size_t user_groups(const char *name, gid_t gid, gid_t *ret, size_t max);
 
 /**
  * From now on, users_each(), users_each_range() and users_stat() look up /etc/passwd and
- * /etc/subuid again only when another file has taken their place, and never if they are not
+ * /etc/subuid again only when they were changed or replaced, and never if they are not
  * there now: a user may hold the folder. Not for other threads, nor for children that close
  * descriptors.
  */

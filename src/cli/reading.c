@@ -79,8 +79,8 @@ void reading_begin(void)
 /* To open a device, or a file that the kernel makes up, may have effects. */
 static int open_input(int folder_fd, const char *path, bool may_wait)
 {
-	_cleanup_close_ int fd =
-		openat(folder_fd, path, O_PATH | O_CLOEXEC | (may_wait ? 0 : O_NOFOLLOW));
+	int flags = O_CLOEXEC | (may_wait ? 0 : O_NOFOLLOW), ret;
+	_cleanup_close_ int fd = openat(folder_fd, path, O_PATH | flags);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st))
@@ -89,8 +89,17 @@ static int open_input(int folder_fd, const char *path, bool may_wait)
 		return io_reopen(fd, 0);
 	if (S_ISDIR(st.st_mode))
 		return -EISDIR;
-	return S_ISREG(st.st_mode) && !io_is_made_up(fd) ? io_reopen(fd, O_NONBLOCK)
-							 : -EINVAL;
+	if (!S_ISREG(st.st_mode) || io_is_made_up(fd))
+		return -EINVAL;
+	ret = io_reopen(fd, O_NONBLOCK);
+	if (ret != -ENOENT)
+		return ret;
+	/* There is no /proc here. */
+	ret = openat(folder_fd, path, flags | O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	if (ret < 0 || io_is_same_file(fd, ret))
+		return ret < 0 ? -errno : ret;
+	close(ret);
+	return -ENOENT;
 }
 
 /* @fd  of the open file, or why it is not open: a negative errno */

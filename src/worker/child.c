@@ -340,12 +340,14 @@ static int ask_to_spawn(struct child *ret)
 	return 0;
 }
 
-static void ask_to_kill(const struct child *child)
+/* Return: must it be asked again? */
+static bool ask_to_kill(const struct child *child)
 {
 	pid_t pid = child->pid;
 
-	broker_ask(BROKER_HELPERS, BROKER_KILL_CHILD,
-		   &(struct broker_message){.data = &pid, .len = sizeof(pid)}, NULL);
+	return broker_ask(BROKER_HELPERS, BROKER_KILL_CHILD,
+			  &(struct broker_message){.data = &pid, .len = sizeof(pid)},
+			  NULL) == -EAGAIN;
 }
 
 /* Return: 0, -EAGAIN: it has not ended, or another negative errno: it is gone. */
@@ -488,6 +490,7 @@ static struct undead {
 	uint64_t number;
 	struct tenant who;
 	uint64_t *cpu_ns; /* NULL: its owner is gone */
+	bool must_kill; /* the broker was late */
 } undead[CHILD_MAX_UNDEAD + CHILD_MAX_RUNNING];
 static size_t nr_undead;
 static uint64_t last_number;
@@ -506,10 +509,12 @@ static void close_socket(struct child *child, struct tenant who)
 
 uint64_t child_kill(struct child *child, struct tenant who, int wait_ms, uint64_t *cpu_ns)
 {
+	bool must_kill = false;
+
 	if (!child->pid)
 		return 0;
 	if (broker_is_there(BROKER_HELPERS))
-		ask_to_kill(child);
+		must_kill = ask_to_kill(child);
 	else
 		kill_here(child);
 	close_socket(child, who);
@@ -517,8 +522,11 @@ uint64_t child_kill(struct child *child, struct tenant who, int wait_ms, uint64_
 		return 0;
 	close_files(child);
 	assert(nr_undead < ARRAY_SIZE(undead));
-	undead[nr_undead++] = (struct undead){
-		.child = *child, .number = ++last_number, .who = who, .cpu_ns = cpu_ns};
+	undead[nr_undead++] = (struct undead){.child = *child,
+					      .number = ++last_number,
+					      .who = who,
+					      .cpu_ns = cpu_ns,
+					      .must_kill = must_kill};
 	*child = CHILD_NONE;
 	return last_number;
 }
@@ -528,6 +536,8 @@ static void reap_undead(void)
 	for (size_t i = 0; i < nr_undead;) {
 		uint64_t unused, *cpu_ns = undead[i].cpu_ns;
 
+		if (undead[i].must_kill)
+			undead[i].must_kill = ask_to_kill(&undead[i].child);
 		if (reap(&undead[i].child, 0, cpu_ns ? cpu_ns : &unused))
 			undead[i] = undead[--nr_undead];
 		else
