@@ -242,6 +242,28 @@ static void set_comm(struct image *img, const struct task_event *ev)
 	img->proc.comm[sizeof(img->proc.comm) - 1] = '\0';
 }
 
+/*
+ * Begins what the newest image of a process has executed. Where that was root's, the new one
+ * has a place beyond the part of what root's programs execute: without one, all that the
+ * program forks would be root's, whoever it runs for. There is one at most for each image of
+ * root's, of which a program can make none itself.
+ */
+static struct image *begin_program(struct process_table *t, const struct image *from,
+				   const struct task_event *ev)
+{
+	struct tenant who = tenant_after(t, from, true);
+	bool is_beyond = from && tenant_is_same(from->proc.tenant, (struct tenant){0}) &&
+			 !quota_has_room(&t->image_quota, who, 1);
+	struct image *img =
+		image_new(t, ev->pid, ev->time_ns, is_beyond ? (struct tenant){0} : who);
+
+	if (!img || !is_beyond)
+		return img;
+	img->proc.tenant = img->payer = who;
+	quota_add(&t->image_quota, who, 1);
+	return img;
+}
+
 static void apply_exec(struct process_table *t, const struct task_event *ev)
 {
 	struct image *img = image_newest(t, ev->pid), *next;
@@ -258,7 +280,7 @@ static void apply_exec(struct process_table *t, const struct task_event *ev)
 			image_forget_ids(t, img);
 		return;
 	}
-	next = image_new(t, ev->pid, ev->time_ns, tenant_after(t, img, true));
+	next = begin_program(t, img, ev);
 	if (!next)
 		return;
 	next->by_exec = true;

@@ -833,6 +833,64 @@ static void what_root_executes_has_a_part(void **state)
 	assert_int_equal(map(10, 5), 11);
 }
 
+/* Is what its /proc shows known? */
+static bool has_its_program(const struct process *p)
+{
+	const struct mapping *m;
+
+	return maps_find(&p->maps, 0x400000, UINT64_MAX - 1, UINT64_MAX - 1, &m) ==
+	       MAPS_FOUND;
+}
+
+static void add_child(uint32_t pid, uid_t uid)
+{
+	fake_process_add(&fake, &(struct fake_process){.pid = pid,
+						       .start_ticks = start / TICK,
+						       .uid = uid,
+						       .maps = LINE});
+}
+
+/* Has it no mappings, and the name of the program that it executed()? */
+static void assert_executed(uint32_t pid)
+{
+	const struct process *p = process_table_newest(table, pid);
+
+	assert_string_equal(p->comm, "x");
+	assert_int_equal(p->maps.nr, 0);
+}
+
+/* Who fills the part gets no forks that count as root's. */
+static void a_full_part_makes_nobody_root(void **state)
+{
+	(void)state;
+	add(10, 0, "0::/system.slice/cron.service\n");
+	new_table(60, 80);
+	scan();
+	start_job(100);
+	for (uint32_t pid = 101; pid < 115; pid++)
+		assert_non_null(forked(100, pid));
+	assert_int_equal(map(100, 20), 0);
+	start_job(200);
+	assert_new(200);
+	assert_executed(200);
+	assert_null(forked(200, 201));
+	assert_int_equal(map(200, 1), 1);
+	assert_int_equal(nr_dropped(), 1);
+	/* Also if root's process was sampled before it executed a user's program. */
+	assert_non_null(forked(10, 210));
+	assert_non_null(told_child(210, 0));
+	executed(210, now + 6 * MS);
+	assert_new(210);
+	assert_executed(210);
+	assert_null(forked_at(210, 211, now + 7 * MS));
+	/* It is looked at as the others, and its mappings are read then or at a sample. */
+	add_child(200, 1000);
+	process_table_expire(table, now + 2000 * MS);
+	assert_user(200, 1000);
+	assert_non_null(told_child(200, 1000));
+	assert_true(has_its_program(process_table_newest(table, 200)));
+}
+
 static void names_of_what_root_executes_have_a_part(void **state)
 {
 	char name[256] = "";
@@ -860,15 +918,6 @@ static void names_of_what_root_executes_have_a_part(void **state)
 	}
 	memset(name, 'r', sizeof(name) - 1);
 	assert_string_equal(strpool_add_n(pool, name, sizeof(name) - 1), name);
-}
-
-/* Is what its /proc shows known? */
-static bool has_its_program(const struct process *p)
-{
-	const struct mapping *m;
-
-	return maps_find(&p->maps, 0x400000, UINT64_MAX - 1, UINT64_MAX - 1, &m) ==
-	       MAPS_FOUND;
 }
 
 /* What had no room is read when it is known who pays. */
@@ -908,14 +957,6 @@ static void what_was_refused_is_read_later(void **state)
 	assert_non_null(p);
 	assert_user(300, 0);
 	assert_true(has_its_program(p));
-}
-
-static void add_child(uint32_t pid, uid_t uid)
-{
-	fake_process_add(&fake, &(struct fake_process){.pid = pid,
-						       .start_ticks = start / TICK,
-						       .uid = uid,
-						       .maps = LINE});
 }
 
 /* A user has sleepers in the part of all, until they are looked at. */
@@ -1040,6 +1081,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(names_that_survive_stay_their_owners,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(what_root_executes_has_a_part, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_full_part_makes_nobody_root, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(names_of_what_root_executes_have_a_part,
 						setup, teardown),
