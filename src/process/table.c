@@ -772,11 +772,15 @@ int process_table_scan(struct process_table *t, const uint32_t *tgids, size_t nr
  * kernel reports an exec a moment before it increments the exec id, so a tick in
  * between has given the new image the old id, which is one less. Otherwise an exec
  * event was lost or is late.
+ *
+ * @told  as identify()'s @who
  * Return: the image of this exec id, or NULL.
  */
 static struct image *resolve_exec_id(struct process_table *t, struct image *img,
-				     const struct lb_image *id, uint64_t time_ns)
+				     const struct lb_image *id, uint64_t time_ns,
+				     struct tenant told)
 {
+	struct tenant who = tenant_after(t, img, true);
 	struct image *older = image_of(t, img->older);
 	struct lb_image before = *id;
 	struct image *next;
@@ -794,7 +798,9 @@ static struct image *resolve_exec_id(struct process_table *t, struct image *img,
 	}
 	if (!img->is_newest)
 		return NULL;
-	next = image_new(t, img->proc.tgid, time_ns, tenant_after(t, img, true));
+	if (tenant_is_same(who, TENANT_NEW) && !tenant_is_same(told, TENANT_UNKNOWN))
+		who = told;
+	next = image_new(t, img->proc.tgid, time_ns, who);
 	if (!next)
 		return NULL;
 	image_inherit(next, img);
@@ -811,7 +817,7 @@ static struct image *resolve_exec_id(struct process_table *t, struct image *img,
 /*
  * Finds the image by time, or reads it from /proc, and sets its exact identity.
  *
- * @who  pays for one that is not known
+ * @who  pays for one that is not known; TENANT_UNKNOWN: nothing tells
  */
 static struct image *identify(struct process_table *t, const struct lb_image *id,
 			      uint64_t time_ns, struct tenant who)
@@ -829,7 +835,7 @@ static struct image *identify(struct process_table *t, const struct lb_image *id
 		img = NULL;
 	/* /proc has no more of a process that is known. */
 	if (img && img->proc.identified)
-		img = resolve_exec_id(t, img, id, time_ns);
+		img = resolve_exec_id(t, img, id, time_ns, who);
 	else if (!img)
 		img = image_from_proc(t, id, who);
 	if (img)

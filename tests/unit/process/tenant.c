@@ -859,6 +859,14 @@ static void assert_executed(uint32_t pid)
 	assert_int_equal(p->maps.nr, 0);
 }
 
+/* Sleepers of a job fill the part of what root's programs execute. */
+static void fill_part(uint32_t job)
+{
+	start_job(job);
+	for (uint32_t pid = job + 1; pid < job + 15; pid++)
+		assert_non_null(forked(job, pid));
+}
+
 /* Who fills the part gets no forks that count as root's. */
 static void a_full_part_makes_nobody_root(void **state)
 {
@@ -866,9 +874,7 @@ static void a_full_part_makes_nobody_root(void **state)
 	add(10, 0, "0::/system.slice/cron.service\n");
 	new_table(60, 80);
 	scan();
-	start_job(100);
-	for (uint32_t pid = 101; pid < 115; pid++)
-		assert_non_null(forked(100, pid));
+	fill_part(100);
 	assert_int_equal(map(100, 20), 0);
 	start_job(200);
 	assert_new(200);
@@ -889,6 +895,32 @@ static void a_full_part_makes_nobody_root(void **state)
 	assert_user(200, 1000);
 	assert_non_null(told_child(200, 1000));
 	assert_true(has_its_program(process_table_newest(table, 200)));
+}
+
+/* A shell of root's executes a program, and its event is lost or comes later. */
+static void who_is_told_after_an_exec_pays_at_once(void **state)
+{
+	struct lb_first_sample first = {.start_boottime_ns = 77 * TICK,
+					.exec_id = 2,
+					.ids = {.uid = 0, .gid = 0}};
+
+	(void)state;
+	for (uint32_t pid = 10; pid < 13; pid++)
+		add(pid, 0, "0::/system.slice/cron.service\n");
+	new_table(60, 0);
+	scan();
+	for (uint32_t pid = 10; pid < 13; pid++)
+		sample(pid);
+	fill_part(100);
+	first.tgid = 11;
+	first.time_ns = now + 50 * MS;
+	assert_non_null(process_table_first_told(table, &first));
+	assert_user(11, 0);
+	first.tgid = 12;
+	first.ids.uid = first.ids.gid = 1000;
+	assert_non_null(process_table_first_told(table, &first));
+	assert_user(12, 1000);
+	assert_int_equal(nr_charged(&table->image_quota, 1000), 1);
 }
 
 static void names_of_what_root_executes_have_a_part(void **state)
@@ -1084,6 +1116,8 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(a_full_part_makes_nobody_root, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(who_is_told_after_an_exec_pays_at_once,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(names_of_what_root_executes_have_a_part,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(what_was_refused_is_read_later, setup,
