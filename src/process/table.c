@@ -264,6 +264,28 @@ static struct image *begin_program(struct process_table *t, const struct image *
 	return img;
 }
 
+/*
+ * Takes the image of what was executed before for a program that has no place of its own:
+ * its samples would have the names of the wrong one. Only one of which nothing is known.
+ */
+static void begin_in_place(struct process_table *t, struct image *img,
+			   const struct task_event *ev)
+{
+	size_t nr_maps = img->proc.maps.nr;
+
+	if (!image_is_new(img) || img->sampled_ns || img->proc.identified ||
+	    img->proc.exited)
+		return;
+	maps_deinit(&img->proc.maps);
+	image_count_maps(t, img, nr_maps);
+	jit_code_deinit(&img->proc.jit_code, t->jit_store);
+	img->proc.from_ns = ev->time_ns;
+	img->by_exec = img->maps_known = true;
+	img->may_have_jit_code = img->has_jitdump = img->unopened = false;
+	img->lost_seq = t->lost_seq;
+	set_comm(img, ev);
+}
+
 static void apply_exec(struct process_table *t, const struct task_event *ev)
 {
 	struct image *img = image_newest(t, ev->pid), *next;
@@ -281,6 +303,8 @@ static void apply_exec(struct process_table *t, const struct task_event *ev)
 		return;
 	}
 	next = begin_program(t, img, ev);
+	if (!next && img)
+		begin_in_place(t, img, ev);
 	if (!next)
 		return;
 	next->by_exec = true;

@@ -859,6 +859,13 @@ static void assert_executed(uint32_t pid)
 	assert_int_equal(p->maps.nr, 0);
 }
 
+/* A round ends before all were looked at where the machine is busy. */
+static void look_at_all(void)
+{
+	for (int i = 0; i < 20; i++)
+		process_table_expire(table, now + 2000 * MS);
+}
+
 /* Sleepers of a job fill the part of what root's programs execute. */
 static void fill_part(uint32_t job)
 {
@@ -891,10 +898,36 @@ static void a_full_part_makes_nobody_root(void **state)
 	assert_null(forked_at(210, 211, now + 7 * MS));
 	/* It is looked at as the others, and its mappings are read then or at a sample. */
 	add_child(200, 1000);
-	process_table_expire(table, now + 2000 * MS);
+	look_at_all();
 	assert_user(200, 1000);
 	assert_non_null(told_child(200, 1000));
 	assert_true(has_its_program(process_table_newest(table, 200)));
+}
+
+/* Samples would have the names of the program before. */
+static void what_has_no_place_takes_the_one_before(void **state)
+{
+	(void)state;
+	add(10, 0, "0::/system.slice/cron.service\n");
+	new_table(60, 0);
+	scan();
+	fill_part(100);
+	assert_int_equal(map(101, 3), 0);
+	add_child(101, 1000);
+	executed(101, now + 3 * MS);
+	assert_new(101);
+	assert_executed(101);
+	assert_int_equal(image_newest(table, 101)->proc.from_ns, now + 3 * MS);
+	assert_int_equal(nr_charged(&table->mapping_quota, 0), 0);
+	/* One that was sampled keeps what its samples need. */
+	assert_int_equal(map(102, 3), 0);
+	assert_non_null(
+		process_table_identify(table, IMAGE(102, start, 1), now + 2 * MS));
+	executed(102, now + 3 * MS);
+	assert_int_equal(process_table_newest(table, 102)->maps.nr, 3);
+	assert_non_null(told_child(101, 1000));
+	assert_user(101, 1000);
+	assert_true(has_its_program(process_table_newest(table, 101)));
 }
 
 /* A shell of root's executes a program, and its event is lost or comes later. */
@@ -1008,7 +1041,7 @@ static void sleepers_are_their_users(void **state)
 	}
 	process_table_expire(table, now + 500 * MS);
 	assert_new(100); /* it is too young for a look */
-	process_table_expire(table, now + 2000 * MS);
+	look_at_all();
 	assert_user(100, 1000);
 	assert_user(101, 0);
 	assert_int_equal(nr_charged(&table->image_quota, 1000), 14);
@@ -1024,7 +1057,7 @@ static void sleepers_are_their_users(void **state)
 		add_child(pid, 1000);
 	}
 	refuse(&refusal);
-	process_table_expire(table, now + 2000 * MS);
+	look_at_all();
 	refuse(&refusal);
 	assert_string_equal(refusal.what, "program images");
 	assert_int_equal(refusal.who.uid, 1000);
@@ -1116,6 +1149,8 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(a_full_part_makes_nobody_root, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(what_has_no_place_takes_the_one_before,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(who_is_told_after_an_exec_pays_at_once,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(names_of_what_root_executes_have_a_part,
